@@ -43,7 +43,8 @@ typedef struct gops_pointwise_work {
     int64_t panels, data_step, copy_step;
     /* NULL, or the data of the next call: prefetched. */
     const void *next;
-    int64_t next_ld; /* from one k to the next there */
+    int64_t next_ld;  /* from one k to the next there */
+    bool far_weights; /* they are prefetched meanwhile, too */
     /* [block][k][MR]. With a tail a vector can be read at each k, also at the last. */
     const void *weights;
     int64_t blocks;

@@ -24,6 +24,8 @@
 #define store_tile NAME(store_tile)
 #define store_column NAME(store_column)
 #define prefetch_plan NAME(prefetch_plan)
+#define plan_prefetch NAME(plan_prefetch)
+#define follow NAME(follow)
 #define multiply_step NAME(multiply_step)
 #define multiply NAME(multiply)
 #define load_sums NAME(load_sums)
@@ -100,11 +102,32 @@ GOPS_INLINE void store_column(const gops_pointwise_work *work, const int mr, C *
     }
 }
 
-/* What the loop over k prefetches. */
+/* What the loop over k prefetches: a line for each k, of two places in turn. */
 typedef struct prefetch_plan {
-    const C *at;
-    int64_t step;
+    const C *at, *other;
+    int64_t step, other_step;
 } prefetch_plan;
+
+/* The first blocks prefetch the next panel, a line of each k, in turn with weights where these are far too: a line has
+ * the weights of two k and more. All other blocks prefetch weights. */
+GOPS_INLINE prefetch_plan plan_prefetch(const gops_pointwise_work *work, int64_t block,
+                                        const C *weights, const int mr, const int vectors)
+{
+    const int64_t ld = work->next_ld, line = work->far_weights ? block / 2 : block;
+    const C *const ahead = weights + GOPS_POINTWISE_PREFETCH_BYTES / sizeof(C);
+    if (work->next == NULL || line > vectors) {
+        return (prefetch_plan){ahead, ahead + mr, 2 * mr, 2 * mr};
+    }
+    const C *const next = (const C *)work->next + line * LANES;
+    return work->far_weights ? (prefetch_plan){ahead, next + block % 2 * ld, 2 * mr, 2 * ld}
+                             : (prefetch_plan){next, next + ld, 2 * ld, 2 * ld};
+}
+
+/* To the k that follows. */
+GOPS_INLINE prefetch_plan follow(prefetch_plan now)
+{
+    return (prefetch_plan){now.other, now.at + now.step, now.other_step, now.step};
+}
 
 /* Adds the products of one k to the sums. Where `copied` is not NULL, the pixels are copied to it. */
 GOPS_INLINE void multiply_step(const C *x, const C *weights, const C *ahead, C *copied,
@@ -149,7 +172,7 @@ GOPS_INLINE void multiply(const C *x, int64_t ld, const C *weights, int64_t dept
                           prefetch_plan next, C *copied, const int mr, const int vectors,
                           const int tail, vector *sum, column *columns)
 {
-    for (int64_t k = depth; k > 0; k--, x += ld, next.at += next.step, weights += mr) {
+    for (int64_t k = depth; k > 0; k--, x += ld, next = follow(next), weights += mr) {
         multiply_step(x, weights, next.at, copied, mr, vectors, tail, sum, columns);
         copied = copied == NULL ? NULL : copied + (vectors + (tail > 0)) * LANES;
     }
@@ -194,18 +217,11 @@ GOPS_INLINE void pointwise_tile(const gops_pointwise_work *work, const int mr, c
     C *copy = work->copy;
     const C *weights = work->weights, *bias = work->bias, *residual = work->residual;
     C *kept = work->sums, *output = work->output;
-    for (int64_t block = work->blocks; block > 0; block--, kept += kept_step) {
+    for (int64_t block = 0; block < work->blocks; block++, kept += kept_step) {
         vector sum[GOPS_POINTWISE_MR * GOPS_POINTWISE_VECTORS];
         column columns[GOPS_POINTWISE_MAX_TAIL + 1];
-        /* Each of the first blocks prefetches one line for each k of the next panel; the blocks
-         * after them prefetch weights. */
-        const int64_t line = work->blocks - block;
-        const bool next_panel = work->next != NULL && line <= vectors;
-        const C *prefetch = next_panel ? (const C *)work->next + line * LANES
-                                       : weights + GOPS_POINTWISE_PREFETCH_BYTES / sizeof(C);
-        const int64_t prefetch_step = next_panel ? work->next_ld : mr;
+        const prefetch_plan next = plan_prefetch(work, block, weights, mr, vectors);
         load_sums(kept, work->accumulate, mr, vectors, tail, sum, columns);
-        const prefetch_plan next = {prefetch, prefetch_step};
         if (copy != NULL) {
             multiply(data, ld, weights, work->depth, next, copy, mr, vectors, tail, sum, columns);
             data = copy;

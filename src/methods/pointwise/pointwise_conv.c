@@ -254,6 +254,9 @@ static void run_panel(const pointwise_item *item, pointwise_panel *panel)
     gops_pointwise_work *work = &panel->work;
     work->panels = panel->panels;
     work->count = panel->count;
+    /* Without them 3072 -> 768 on 7x7 took 1.3 times as long, 1024 -> 256 on 14x14 1.05 times, where weights come from
+     * memory as in a network (Zen 5). */
+    work->far_weights = p->weights_beyond_l2;
     for (int64_t c = 0; c < conv->channels_in; c += p->depth_block) {
         const bool last_depth = c + p->depth_block >= conv->channels_in;
         work->depth = gops_min(p->depth_block, conv->channels_in - c);

@@ -36,15 +36,16 @@ typedef struct output_plan {
     int rows;
 } output_plan;
 
-/* Adds the products of all k to the sums of a tile, and prefetches its output. With few registers that is done at
- * once, as a second loop would spill a sum. */
+/* Adds the products of all k to the sums of a tile, and prefetches its output, and a line for each k. With few registers
+ * the output is prefetched at once, as a second loop would spill a sum. */
 GOPS_INLINE void multiply_ahead(const C *x, int64_t ld, const C *weights, int64_t depth,
-                                prefetch_plan next, output_plan output, C *copied, const int mr,
-                                vector *sum)
+                                const C *line, int64_t line_step, output_plan output, C *copied,
+                                const int mr, vector *sum)
 {
     enum { VECTORS = GOPS_POINTWISE_VECTORS };
     if (GOPS_POINTWISE_MR <= 4) {
         prefetch_rows(output.at, output.ld, mr);
+        const prefetch_plan next = {line, line + line_step, 2 * line_step, 2 * line_step};
         multiply(x, ld, weights, depth, next, copied, mr, VECTORS, 0, sum, NULL);
         return;
     }
@@ -58,8 +59,8 @@ GOPS_INLINE void multiply_ahead(const C *x, int64_t ld, const C *weights, int64_
             k = rows > 0 && output.depth < left ? output.depth : left;
         }
         left -= k;
-        for (; k > 0; k--, x += ld, next.at += next.step, weights += mr) {
-            multiply_step(x, weights, next.at, copied, mr, VECTORS, 0, sum, NULL);
+        for (; k > 0; k--, x += ld, line += line_step, weights += mr) {
+            multiply_step(x, weights, line, copied, mr, VECTORS, 0, sum, NULL);
             copied = copied == NULL ? NULL : copied + VECTORS * LANES;
         }
     }
@@ -83,15 +84,14 @@ GOPS_INLINE void large_tile(const gops_pointwise_work *work, const int mr)
     const C *weights = work->weights, *bias = work->bias, *residual = work->residual;
     C *output = work->output;
     for (int64_t block = 0; block < work->blocks; block++) {
-        /* Each of the first blocks prefetches one line for each k of the next panels. */
-        const C *const line =
+        /* Each of the first blocks prefetches one line for each k of the next panels; the others weights. */
+        const C *const next =
             work->next != NULL && block <= VECTORS ? (const C *)work->next + block * LANES : NULL;
         for (int64_t panel = 0; panel < work->panels; panel++) {
             const int64_t pixel = panel * PIXELS;
-            const prefetch_plan next = {
-                line != NULL ? line + pixel : weights + GOPS_POINTWISE_PREFETCH_BYTES / sizeof(C),
-                line != NULL ? work->next_ld : mr,
-            };
+            const C *const line =
+                next != NULL ? next + pixel : weights + GOPS_POINTWISE_PREFETCH_BYTES / sizeof(C);
+            const int64_t line_step = next != NULL ? work->next_ld : mr;
             vector sum[GOPS_POINTWISE_MR * VECTORS];
             GOPS_UNROLL
             for (int i = 0; i < mr * VECTORS; i++) {
@@ -100,10 +100,10 @@ GOPS_INLINE void large_tile(const gops_pointwise_work *work, const int mr)
             const C *const x = data + panel * data_step;
             ahead.at = output + pixel;
             if (copy != NULL) {
-                multiply_ahead(x, ld, weights, work->depth, next, ahead,
+                multiply_ahead(x, ld, weights, work->depth, line, line_step, ahead,
                                copy + panel * work->copy_step, mr, sum);
             } else {
-                multiply_ahead(x, ld, weights, work->depth, next, ahead, NULL, mr, sum);
+                multiply_ahead(x, ld, weights, work->depth, line, line_step, ahead, NULL, mr, sum);
             }
             if (work->bounds != NULL) {
                 apply_epilogue(work, mr, VECTORS, bias, residual == NULL ? NULL : residual + pixel,

@@ -387,6 +387,7 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     /* Tiles with a tail read a vector of weights at the last k too. */
     plan->filter_bytes =
         (conv->groups * conv->channels_out * conv->channels_in + kernels->lanes) * bytes;
+    p->weights_beyond_l2 = plan->filter_bytes / conv->groups > plan->machine.l2_bytes / 2;
     /* What is estimated, and the least workspace, must not depend on the number of threads: the method, which has its
      * own order of sums, is chosen by them. */
     divide(plan, p, MIN_ITEMS, worker_limit);

@@ -17,9 +17,10 @@ typedef struct gops_pointwise_layout {
     gops_even_split panels; /* of the pixels, in units */
     int64_t unit; /* a vector; or 1 where panels have the most vectors and a tail after them */
     int64_t depth_block; /* input channels at a time */
-    bool data_beyond_l2; /* the data of an image and group does not stay in half of the L2 */
-    bool gathers;        /* strides: the pixels of a panel are gathered */
-    bool copies;         /* the first block of output channels copies each panel for the others */
+    /* The data of an image and group does not stay in half of the L2; its weights do not. */
+    bool data_beyond_l2, weights_beyond_l2;
+    bool gathers; /* strides: the pixels of a panel are gathered */
+    bool copies;  /* the first block of output channels copies each panel for the others */
     /* With at most so many workers outputs are large, and whole panels of the most vectors take the tiles for that;
      * copies_large, in place of `copies`, says whether these are copied. */
     int32_t large_workers;
