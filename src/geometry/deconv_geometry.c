@@ -47,6 +47,19 @@ static gops_status grown_size(const gops_axis *axis, int index, int64_t *grown, 
     return GOPS_OK;
 }
 
+/* Outputs count from pads_begin on in the scatter result, where explicit pads may be anything. */
+static gops_status check_end(const gops_axis *axis, int index, gops_error *error)
+{
+    int64_t end;
+    return gops_add(axis->output, axis->pad_begin, &end)
+               ? GOPS_OK
+               : gops_fail(error, GOPS_TOO_LARGE,
+                           "output_shape[%d] is %lld and pads_begin[%d] is %lld; their sum is "
+                           "above %lld",
+                           index, (long long)axis->output, index, (long long)axis->pad_begin,
+                           (long long)INT64_MAX);
+}
+
 static gops_status resolve_axis(gops_axis *axis, int index, const gops_deconv_attributes *given,
                                 gops_error *error)
 {
@@ -59,7 +72,7 @@ static gops_status resolve_axis(gops_axis *axis, int index, const gops_deconv_at
         if (given->output_shape_rule != GOPS_OUTPUT_SHAPE_OPENVINO || is_same(given->auto_pad)) {
             gops_divide_pads(axis, grown - axis->output, same_upper != onnx);
         }
-        return GOPS_OK;
+        return check_end(axis, index, error);
     }
     if (onnx && is_same(given->auto_pad)) {
         /* data * stride outputs, or fewer if the kernel is smaller than the stride. */

@@ -154,6 +154,12 @@ static void too_large(void)
                        "above " GOPS_TEST_MAX_BYTES "; they are 2,21," LARGE_TEXT "," LARGE_TEXT
                        " of f64",
                        p.deconv.output_shape = (gops_list){2, {LARGE, LARGE}});
+    GOPS_CHECK_REFUSED(GOPS_TOO_LARGE,
+                       "output_shape[1] is 5 and pads_begin[1] is " MOST
+                       "; their sum is above " MOST,
+                       p.deconv.output_shape_rule = GOPS_OUTPUT_SHAPE_OPENVINO;
+                       p.deconv.output_shape = (gops_list){2, {5, 5}};
+                       p.deconv.pads_begin = (gops_list){2, {0, INT64_MAX}});
 }
 
 static void empty_outputs(void)
