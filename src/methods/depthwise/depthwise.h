@@ -14,8 +14,8 @@
 
 enum {
     /* Bytes that the rows kernel may read beyond the last element of a row that it needs: the
-     * unused lanes of its widest tile. */
-    GOPS_DEPTHWISE_SLACK = 8 * 64,
+     * unused lanes of a tile's last vector. */
+    GOPS_DEPTHWISE_SLACK = 64,
 };
 
 /* Where the data and the weight of a tap are. */

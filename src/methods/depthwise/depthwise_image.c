@@ -37,7 +37,7 @@ enum {
     /* gops_plan.order of the shuffle kernel for small images with stride 1, which adds column by column
      * what the rolling one adds row by row. */
     ORDER_BY_COLUMNS = 1,
-    /* More outputs in an item save no more time, and the workspace holds as many. */
+    /* More outputs in an item save no more time, and the workspace holds as many, or more where rows are long. */
     MAX_OUTPUTS = 1 << 16,
 };
 

@@ -1,7 +1,7 @@
 /*
  * depthwise_rolling.inc.h: a depthwise convolution of the image where it lies.
  *
- * A tile is NR vectors of columns wide and all rows high, and rolls down the image. With kernels of
+ * A tile is NR vectors of columns wide and all rows of a block high, and rolls down the image. With kernels of
  * K x K and stride S, a row of data adds to at most OPEN = ceil(K / S) rows of outputs. Their sums
  * are in registers; after S rows of data the uppermost is complete and stored, and the others move
  * up. So each row of data is loaded once for each tap along x, and there is nothing else to do but
@@ -40,7 +40,8 @@
  *   NAME(store_first)(to, count, value)
  *                                    stores the first `count` lanes; it may be more than LANES
  *   EVEN_LANES, ODD_LANES, IN_ORDER  lists of LANES indices for __builtin_shufflevector; the first two, lane_set,
- *                                    lanes_between and load_lanes are only for depthwise_rolling_load.inc.h
+ *                                    lanes_between and load_lanes for depthwise_rolling_load.inc.h and
+ *                                    depthwise_bands.inc.h
  */
 #include "isa/vectors.inc.h"
 #include "post_ops/epilogue.inc.h"

@@ -25,7 +25,6 @@ enum {
     STRADDLED_BLOCKS = 6, /* the same of a panel whose vectors straddle cache lines */
     MAX_PANELS = 8,       /* at a time */
     FEW_CHANNELS = 32,    /* of data: multiplying them takes less time than waiting for outputs */
-    WIDE_LANES = 16,      /* of f32, with 32 registers */
     WIDE_MR = 8,          /* with 32 registers */
 };
 
@@ -33,9 +32,6 @@ enum {
 static const double CYCLES_PER_TILE = 12; /* the mispredicted end of the loop */
 static const double CYCLES_PER_SUM = 1;   /* a vector of sums written */
 static const double CYCLES_PER_PANEL = 60;
-/* A tail's weights and sums have no registers left of 16: 960 -> 160 on 7x7 took AVX2 0.203 ms, and 0.144 was
- * estimated without this (Intel Xeon, Granite Rapids class, which waits longer for them; machine.h). */
-static const double CYCLES_PER_SPILLED_TAIL = 5;
 /* With 16 registers tiles of one or two vectors have no more sums than must be waited for, and as many loads as
  * multiplications: 2048 -> 512 on 7x7 took AVX2 1.29 times what was estimated without this (Zen 4). */
 static const double CYCLES_PER_SHORT_STEP = 1;
@@ -91,15 +87,12 @@ static double panel_cycles(const gops_plan *plan, const gops_pointwise_layout *p
     const double tail = p->unit > 1 ? 0 : (double)(size - kernels->vectors * kernels->lanes);
     const double depth = (double)plan->conv.channels_in;
     const double passes = (double)gops_ceil_div(plan->conv.channels_in, p->depth_block);
-    const bool spills =
-        kernels->lanes < WIDE_LANES && tail > 0 && gops_machine_has_large_l2(&plan->machine);
-    const double tail_cycles = tail / 2 + (spills ? CYCLES_PER_SPILLED_TAIL : 0);
     double cycles = CYCLES_PER_PANEL + depth * (double)(p->shared_panels ? 1 : p->block_items) *
                                            gather_cycles(plan, p, (double)(size * p->unit));
     for (int larger = 0; larger < 2; larger++) {
         const int64_t blocks = larger ? p->blocks.larger : p->blocks.count - p->blocks.larger;
         const double mr = (double)(p->blocks.size + larger);
-        cycles += (double)blocks * (depth * (step_cycles(kernels, mr, vectors) + tail_cycles) +
+        cycles += (double)blocks * (depth * (step_cycles(kernels, mr, vectors) + tail / 2) +
                                     passes * (CYCLES_PER_TILE + CYCLES_PER_SUM * mr * vectors));
     }
     return cycles;

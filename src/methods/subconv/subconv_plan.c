@@ -233,13 +233,12 @@ static int64_t filter_variant(const gops_conv_geometry *conv, const gops_subconv
     int64_t code = (mr * FORMS + (int64_t)form) * GOPS_SUBCONV_SPLITS + geometry->split;
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
-        const int64_t dilation = axis->kernel > 1 ? axis->dilation : 1;
         /* The stride of an axis that is split by tap does not matter. */
         const int64_t stride = geometry->axis[a].stride == axis->stride ? axis->stride : 0;
-        if (axis->stride >> bits != 0 || dilation >> bits != 0) {
+        if (axis->stride >> bits != 0 || axis->dilation >> bits != 0) {
             return -1;
         }
-        code = (code << bits | stride) << bits | dilation;
+        code = (code << bits | stride) << bits | axis->dilation;
         if (geometry->split == GOPS_SUBCONV_BY_OUTPUT) {
             code = code << bits | axis->pad_begin % axis->stride;
         }

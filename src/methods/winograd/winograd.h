@@ -59,7 +59,7 @@ typedef struct gops_winograd_input {
     uint8_t flip, zero;
 } gops_winograd_input;
 
-/* Pixels of a row that are transposed together in quantized plans: in->pixels has whole blocks of them. */
+/* Pixels of a row, at most and as in->pixels has them, in quantized plans: they are transposed together. */
 enum { GOPS_WINOGRAD_PAIRS_COLUMNS = 16 };
 
 /* Multiplies all positions of some tiles with a block of output channels. */

@@ -2,7 +2,7 @@
  * winograd.inc.h: the kernels of winograd.h; winograd_conv.c derives the transforms.
  *
  * Both transforms are the same along columns and along rows. The first one goes through a buffer of
- * P x P or M x P vectors, more than there are registers.
+ * P x P or M x P vectors, of F(4,3) more than there are registers.
  *
  * Parameters, from isa/each_compute.inc.h:
  *

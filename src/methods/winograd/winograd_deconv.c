@@ -74,5 +74,4 @@ const gops_method gops_winograd_f3_deconv = {
     .pack = pack,
     .run = gops_winograd_run,
     .quantized = true,
-    .indivisible = true, /* a part has its own tiles */
 };

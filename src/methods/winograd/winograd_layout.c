@@ -131,7 +131,7 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
     p->sums_from = gops_reserve(&plan->worker_bytes, p->positions * p->sums_ld * bytes);
     p->outputs_from = gops_reserve(&plan->worker_bytes, outputs * bytes);
     if (plan->quantized) { /* a transpose may read 15 bytes too many (lanes.h) */
-        p->transposed_from = gops_reserve(&plan->worker_bytes, outputs * bytes);
+        p->transposed_from = gops_reserve(&plan->worker_bytes, 2 * (outputs / p->m) * bytes);
     }
     const int64_t blocks = plan->conv.batch * plan->conv.groups * p->tile_blocks;
     plan->shared_bytes = shares ? blocks * p->points_bytes : 0;

@@ -27,7 +27,8 @@ enum {
     MAX_OUTPUTS = 3, /* of a tile, on each axis */
     POINTS = 4,
     CHANNELS = 2 * LANES_OF_4,          /* of a vector */
-    BLOCK = GOPS_WINOGRAD_PAIRS_COLUMNS /* pixels that are transposed together */
+    BLOCK = GOPS_WINOGRAD_PAIRS_COLUMNS, /* pixels that are transposed together: those of a row */
+    PITCH = BLOCK * CHANNELS
 };
 
 typedef uint16_t channel_vector
@@ -119,20 +120,17 @@ static void gather_row(const gops_winograd_input *in, const row_block *row, uint
     gather_each(in, row, to);
 }
 
-/* Copies what the tiles read, `columns` of each row, to in->pixels, whose rows are `pitch` values apart. */
-static void gather(const gops_winograd_input *in, int64_t columns, int64_t pitch)
+/* Copies what the tiles read, at most BLOCK pixels of each row, to in->pixels. */
+static void gather(const gops_winograd_input *in)
 {
+    const int64_t begin = gops_clamp(-in->left, 0, BLOCK);
+    const int64_t end = gops_clamp(in->width - in->left, begin, BLOCK);
     uint16_t *to = in->pixels;
-    for (int64_t y = in->top; y < in->top + POINTS; y++, to += pitch) {
-        for (int64_t x = 0; x < columns; x += BLOCK) {
-            const int64_t at = in->left + x, begin = gops_clamp(-at, 0, BLOCK);
-            const row_block row = {y * in->width + at, begin,
-                                   gops_clamp(in->width - at, begin, BLOCK)};
-            if (y < 0 || y >= in->height || row.begin == row.end) {
-                memset(to + x * CHANNELS, 0, BLOCK * CHANNELS * sizeof *to);
-            } else {
-                gather_row(in, &row, to + x * CHANNELS);
-            }
+    for (int64_t y = in->top; y < in->top + POINTS; y++, to += PITCH) {
+        if (y < 0 || y >= in->height || begin == end) {
+            memset(to, 0, PITCH * sizeof *to);
+        } else {
+            gather_row(in, &(row_block){y * in->width + in->left, begin, end}, to);
         }
     }
 }
@@ -149,9 +147,7 @@ GOPS_INLINE void to_points(const channel_vector *d, const int step, channel_vect
 
 GOPS_INLINE void transform_input(const gops_winograd_input *in, const int m)
 {
-    const int64_t columns = in->tiles * m + POINTS - m;
-    const int64_t pitch = gops_round_up(columns, BLOCK) * CHANNELS;
-    gather(in, columns, pitch);
+    gather(in);
     for (int64_t tile = 0; tile < in->tiles; tile++) {
         const uint16_t *from = (const uint16_t *)in->pixels + tile * m * CHANNELS;
         uint16_t *to = (uint16_t *)in->points + tile * CHANNELS;
@@ -161,7 +157,7 @@ GOPS_INLINE void transform_input(const gops_winograd_input *in, const int m)
             channel_vector column[POINTS];
             GOPS_UNROLL
             for (int i = 0; i < POINTS; i++) {
-                column[i] = *(const channel_vector *)(from + i * pitch + j * CHANNELS);
+                column[i] = *(const channel_vector *)(from + i * PITCH + j * CHANNELS);
             }
             to_points(column, 1, half + j * POINTS);
         }

@@ -24,7 +24,8 @@ typedef struct gops_winograd_positions {
     int64_t y, x, count;
     const void *from; /* [position][ld] */
     int64_t ld;
-    unsigned char *scratch; /* two rows for each row of the item, and one more */
+    /* A row of `count` for each of the item; transposed, one more for each residue along x. */
+    unsigned char *scratch;
 } gops_winograd_positions;
 
 /* winograd_interleave.c: stores them. */

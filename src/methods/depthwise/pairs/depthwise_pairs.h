@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    /* The kernels compute blocks of so many outputs, the last one whole. */
+    /* The kernels compute fewer outputs than this beyond the last one. */
     GOPS_DEPTHWISE_PAIRS_BLOCK = 128,
 };
 

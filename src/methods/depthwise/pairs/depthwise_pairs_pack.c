@@ -55,7 +55,7 @@ static int16_t *pack_subconv(const gops_pairs_plan *p, const int64_t first[3],
         for (int64_t y = 0; y < count[1]; y++) {
             const int64_t plane = begin[0] + z * step[0], line = begin[1] + y * step[1];
             row.first = filter + (plane * axis[1].kernel + line) * axis[2].kernel + begin[2];
-            to = row.count > 0 ? pack_row(&axis[2], &row, to) : to;
+            to = pack_row(&axis[2], &row, to);
         }
     }
     return to;

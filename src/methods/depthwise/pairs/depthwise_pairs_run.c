@@ -65,7 +65,7 @@ static int64_t fill_subconv(const block *at, const gops_depthwise_taps along[3],
     const int64_t distance = x->spacing > 1 ? x->spacing : 2;
     /* A convolution copies only the planes that have taps. */
     const int64_t plane = p->axis[0].transposed ? p->axis[0].spacing : 1;
-    const int64_t pairs = along[2].count > 0 ? gops_pairs_of_row(x, along[2].count) : 0;
+    const int64_t pairs = gops_pairs_of_row(x, along[2].count);
     *subconv = (gops_pairs_subconv){
         .rows = along[0].outputs > 0 ? along[1].outputs : 0,
         .pairs = along[0].count * along[1].count * pairs,

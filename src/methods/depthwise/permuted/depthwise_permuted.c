@@ -24,7 +24,7 @@ enum {
     EVEN_ITEMS = 4,
     /* Rows that the kernels store together, at most. */
     GROUP_ROWS = 4,
-    /* More outputs in an item save no more time, and the workspace holds as many sums. */
+    /* More outputs in an item save no more time, and the workspace holds as many sums, or more where rows are long. */
     MAX_OUTPUTS = 1 << 16,
     /* Sums of the filters of a call stay in the first-level cache. */
     CALL_SUMS = 1 << 12,

@@ -51,8 +51,8 @@ static inline gops_permuted_shape gops_permuted_shape_of(const gops_depthwise_ax
         .pad_x = x->pad,
         .stride_y = y->stride,
         .stride_x = x->stride,
-        .dilation_y = y->kernel > 1 ? y->dilation : 1,
-        .dilation_x = x->kernel > 1 ? x->dilation : 1,
+        .dilation_y = y->dilation,
+        .dilation_x = x->dilation,
     };
 }
 
