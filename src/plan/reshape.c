@@ -122,7 +122,7 @@ static gops_status check_part(const gops_plan *plan, const gops_tensor *data, go
     if (!gops_is_divisible(plan, plan->method)) {
         return gops_fail(error, GOPS_UNSUPPORTED,
                          "algorithm %s of %s has no parts, as its order of sums depends on the "
-                         "shape; options.divisible leaves it out",
+                         "shape; others have (options.divisible)",
                          plan->method->name, plan->type->name);
     }
     if (data->type != plan->type->type || data->rank != plan->conv.axes + 2) {

@@ -182,6 +182,12 @@ bool gops_operation_check_bias(const gops_tool_dims *dims, const gops_tensor *ou
     const int64_t channels = output->dims[1];
     double elements = 1; /* exact up to 2^53, beyond which no plan has channels */
     for (int32_t i = 0; i < dims->rank; i++) {
+        if (dims->dims[i] < 0) {
+            return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                    "bias has dimension %" PRId64 " on axis %" PRId32
+                                    "; it must not be negative",
+                                    dims->dims[i], i);
+        }
         elements *= (double)dims->dims[i];
     }
     return elements == (double)channels ||

@@ -38,6 +38,18 @@ bool gops_terminal_has_utf8(void)
     return false;
 }
 
+int gops_terminal_print(FILE *stream, const char *text)
+{
+    int bytes = 0;
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++, bytes++) {
+        /* U+0080 to U+009F in UTF-8 */
+        const bool is_second = at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
+        putc(at[0] < 0x20 || at[0] == 0x7f || is_second ? '?' : at[0], stream);
+        at += is_second;
+    }
+    return bytes;
+}
+
 const char *gops_terminal_style_text(FILE *stream, gops_terminal_style style)
 {
     static const char *const texts[] = {

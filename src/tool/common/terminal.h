@@ -25,4 +25,7 @@ typedef enum gops_terminal_style {
  * (no-color.org). */
 const char *gops_terminal_style_text(FILE *stream, gops_terminal_style style);
 
+/* Prints the text with ? for its control characters, of which a terminal makes commands; returns the bytes printed. */
+int gops_terminal_print(FILE *stream, const char *text);
+
 #endif

@@ -57,9 +57,6 @@ void gops_tool_print_error(const char *program, const gops_tool_error *error)
 {
     fprintf(stderr, "%s%s:%s ", gops_terminal_style_text(stderr, GOPS_STYLE_ERROR), program,
             gops_terminal_style_text(stderr, GOPS_STYLE_PLAIN));
-    for (const char *c = error->message; *c != '\0'; c++) {
-        const unsigned char byte = (unsigned char)*c;
-        putc(byte < 0x20 || byte == 0x7f ? '?' : byte, stderr);
-    }
+    gops_terminal_print(stderr, error->message);
     putc('\n', stderr);
 }

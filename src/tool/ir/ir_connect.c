@@ -59,9 +59,21 @@ static bool find_layers(const gops_ir_model *model, const layer_id *ids, gops_ir
     return true;
 }
 
-/* Sets place[] of Results, Parameters and all layers that these read to 1, whose indices live[] collects. The edges
- * that enter a layer form a list: first[layer], then next[]; they are numbered from 1. Returns whether there is a
- * Result. */
+/* Whether it is a Parameter that the command line names. */
+static bool is_given(const gops_ir_model *model, const gops_ir_layer *layer)
+{
+    bool given = false;
+    if (strcmp(layer->type, "Parameter") == 0) {
+        for (int i = 0; i < model->given_count; i++) {
+            given = given || gops_ir_given_file(&model->given[i], layer->name) != NULL;
+        }
+    }
+    return given;
+}
+
+/* Sets place[] of Results, of Parameters that are given and of all layers that these read to 1, whose indices live[]
+ * collects. The edges that enter a layer form a list: first[layer], then next[]; they are numbered from 1. Returns
+ * whether there is a Result. */
 static bool mark_live(const gops_ir_model *model, int *first, int *next, int *live, int *place)
 {
     int found = 0, results = 0;
@@ -72,7 +84,7 @@ static bool mark_live(const gops_ir_model *model, int *first, int *next, int *li
     for (int i = 0; i < model->layers; i++) {
         const bool is_result = strcmp(model->layer[i].type, "Result") == 0;
         results += is_result;
-        if (is_result || strcmp(model->layer[i].type, "Parameter") == 0) {
+        if (is_result || is_given(model, &model->layer[i])) {
             place[i] = 1;
             live[found++] = i;
         }

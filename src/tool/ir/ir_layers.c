@@ -128,11 +128,11 @@ static bool prepare_layers(gops_ir_run *run, gops_tool_error *error)
             source->user = index;
         }
     }
-    for (int i = 0; i < run->given_count; i++) {
-        if (!run->given[i].used) {
+    for (int i = 0; i < run->model->given_count; i++) {
+        if (!run->model->given[i].used) {
             return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                     "--input=%s: the model has no Parameter of that name",
-                                    run->given[i].text);
+                                    run->model->given[i].text);
         }
     }
     gops_ir_fold_all(run);

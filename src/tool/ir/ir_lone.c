@@ -18,12 +18,12 @@ bool gops_ir_surround(gops_ir_model *model, gops_tool_error *error)
     const gops_ir_layer alone = model->layer[0];
     const int inputs = alone.inputs;
     const int layers = inputs + 2;
-    gops_ir_text name;
+    gops_ir_text text;
     if (alone.outputs != 1 || inputs == 0 || inputs > MAX_INPUTS) {
         return gops_tool_refuse(
             error, GOPS_EXIT_FAILED,
             "%s: a lone layer is run that has inputs, at most %d, and one output",
-            gops_ir_call_layer(&alone, &name), MAX_INPUTS);
+            gops_ir_call_layer(&alone, &text), MAX_INPUTS);
     }
     gops_ir_layer *layer = gops_ir_take(model, (size_t)layers, sizeof *layer);
     gops_ir_port *result = gops_ir_take(model, 1, sizeof *result);
@@ -36,14 +36,14 @@ bool gops_ir_surround(gops_ir_model *model, gops_tool_error *error)
     for (int i = 0; i < inputs; i++) {
         gops_ir_port *port = &alone.input[i];
         port->source = i;
-        if (port->tensor.type == 0) {
+        const char *name = input_name(alone.type, i);
+        if (port->tensor.type == 0 && strcmp(name, "output_shape") == 0) {
+            port->tensor.type = GOPS_I64;
+        } else if (port->tensor.type == 0) {
             port->tensor.type = type != 0 ? type : GOPS_F32;
         }
-        layer[i] = (gops_ir_layer){.id = port->id,
-                                   .name = input_name(alone.type, i),
-                                   .type = "Parameter",
-                                   .outputs = 1,
-                                   .output = port};
+        layer[i] = (gops_ir_layer){
+            .id = port->id, .name = name, .type = "Parameter", .outputs = 1, .output = port};
     }
     layer[inputs] = alone;
     *result = alone.output[0];

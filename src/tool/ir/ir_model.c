@@ -38,6 +38,13 @@ void gops_ir_release(gops_ir_model *model)
     }
 }
 
+const char *gops_ir_given_file(const gops_ir_given *given, const char *name)
+{
+    const size_t length = strlen(name);
+    const bool is_named = strncmp(given->text, name, length) == 0 && given->text[length] == '=';
+    return is_named ? given->text + length + 1 : NULL;
+}
+
 const char *gops_ir_attribute_value(const gops_ir_layer *layer, const char *name)
 {
     for (int i = 0; i < layer->attributes; i++) {

@@ -44,7 +44,15 @@ typedef struct gops_ir_edge {
 
 typedef struct gops_ir_block gops_ir_block;
 
+/* An input of the command line: --input=NAME=FILE. */
+typedef struct gops_ir_given {
+    const char *text; /* "NAME=FILE" */
+    bool used;
+} gops_ir_given;
+
 typedef struct gops_ir_model {
+    gops_ir_given *given; /* set before the file is parsed */
+    int given_count;
     bool lone; /* the file is one <layer>, as the specification's pages print it */
     int layers;
     gops_ir_layer *layer;
@@ -71,8 +79,7 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
 bool gops_ir_is_run(const char *type);
 
 /* Leaves out the layers that no Result reads, and the edges to them. Attributes and ports are read after it, so that
- * those layers may be anything. Parameters stay, as the command line may name them. A model without a Result is
- * refused. */
+ * those layers may be anything. Parameters that the command line names stay. A model without a Result is refused. */
 bool gops_ir_keep_live(gops_ir_model *model, gops_tool_error *error);
 
 /* Connects inputs to their sources by the edges and orders the layers. The message in `error` goes
@@ -82,6 +89,9 @@ bool gops_ir_connect(gops_ir_model *model, gops_tool_error *error);
 /* The same for a lone layer: adds a Parameter for each input, named as in the specification, and a
  * Result. */
 bool gops_ir_surround(gops_ir_model *model, gops_tool_error *error);
+
+/* The file that the input gives to a layer of that name; NULL: it names another one. */
+const char *gops_ir_given_file(const gops_ir_given *given, const char *name);
 
 /* The value of an attribute; NULL where the layer has none of that name, or an empty one. */
 const char *gops_ir_attribute_value(const gops_ir_layer *layer, const char *name);

@@ -1,7 +1,8 @@
 /* ir_parse.c: from XML to a model, with libxml2.
  *
  * The parser has no network, replaces no entity and loads no DTD, and keeps its bounds on depth and
- * lengths (no XML_PARSE_HUGE). Unknown elements, such as rt_info, are skipped. */
+ * lengths (no XML_PARSE_HUGE). Unknown elements, such as rt_info, are skipped, and so are comments and processing
+ * instructions. */
 #include "ir/ir_model.h"
 
 #include <errno.h>
@@ -386,6 +387,9 @@ bool gops_ir_parse(const char *text, size_t count, gops_ir_model *model, gops_to
         xmlSetStructuredErrorFunc(NULL, NULL);
         return no_memory(error);
     }
+    /* No nodes, so that the text around them is one. */
+    parser->sax->comment = NULL;
+    parser->sax->processingInstruction = NULL;
     /* ir_text.c reads at most 256 MB. */
     xmlDoc *document = xmlCtxtReadMemory(parser, text, (int)count, NULL, "UTF-8",
                                          XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |

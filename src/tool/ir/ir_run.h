@@ -15,12 +15,6 @@
 
 #include <groupops/plan.h>
 
-/* An input of the command line: --input=NAME=FILE. */
-typedef struct gops_ir_given {
-    const char *text; /* "NAME=FILE" */
-    bool used;
-} gops_ir_given;
-
 /* The index of no layer. */
 enum { GOPS_IR_NONE = -1 };
 
@@ -88,8 +82,6 @@ typedef struct gops_ir_step {
 struct gops_ir_run {
     const gops_ir_model *model;
     gops_ir_step *step; /* one for each layer of the model */
-    gops_ir_given *given;
-    int given_count;
     gops_options options;
     char *bin_path;
     int bin; /* a descriptor; -1 until a Const is met */
@@ -209,7 +201,7 @@ bool gops_ir_fuse_all(gops_ir_run *run, gops_tool_error *error);
 /* Reads the elements of a prepared Const. */
 bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_tool_error *error);
 
-/* Reads an input that must come from a Const of i32 or i64 with rank 1. Returns how many numbers it
+/* Reads an input that must be integers with rank 1, from a Const or a Parameter's file. Returns how many numbers it
  * has, or -1 after a refusal; `what` names the input in the message. */
 int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const char *what,
                            int64_t values[GOPS_MAX_RANK], gops_tool_error *error);

@@ -2,8 +2,10 @@
 #include "common/memory.h"
 #include "common/regular_file.h"
 #include "ir/ir_run.h"
+#include "npy/element.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Reads the attributes element_type and shape. */
@@ -57,16 +59,15 @@ bool gops_ir_prepare_parameter(gops_ir_run *run, int index, gops_tool_error *err
 {
     const gops_ir_layer *layer = &run->model->layer[index];
     gops_ir_step *step = &run->step[index];
-    const size_t length = strlen(layer->name);
     if (run->model->lone) {
         step->output = layer->output[0].tensor;
     } else if (!read_tensor(run, index, &step->output, error)) {
         return false;
     }
-    for (int i = 0; i < run->given_count; i++) {
-        const char *text = run->given[i].text;
-        if (strncmp(text, layer->name, length) == 0 && text[length] == '=' &&
-            !open_given(run, index, &run->given[i], text + length + 1, error)) {
+    for (int i = 0; i < run->model->given_count; i++) {
+        gops_ir_given *given = &run->model->given[i];
+        const char *path = gops_ir_given_file(given, layer->name);
+        if (path != NULL && !open_given(run, index, given, path, error)) {
             return false;
         }
     }
@@ -126,29 +127,50 @@ bool gops_ir_read_const(const gops_ir_run *run, int index, void *elements, gops_
     return true;
 }
 
+/* Reads a Const, or the file that the command line gives, into memory that the caller frees. */
+static bool read_source(const gops_ir_run *run, int source, void **elements, gops_tool_error *error)
+{
+    gops_ir_step *step = &run->step[source];
+    if (step->prepare != gops_ir_prepare_const) {
+        return gops_npy_read(&step->file, elements, error);
+    }
+    *elements = malloc(step->bytes + 1);
+    if (*elements == NULL) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "no memory for %zu bytes", step->bytes);
+    }
+    return gops_ir_read_const(run, source, *elements, error);
+}
+
 int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const char *what,
                            int64_t values[GOPS_MAX_RANK], gops_tool_error *error)
 {
-    const int source = gops_ir_source(run, index, input);
-    const gops_tensor *tensor = &run->step[source].output;
-    int64_t words[GOPS_MAX_RANK];
-    const bool is_const = run->step[source].prepare == gops_ir_prepare_const;
-    if (!is_const || tensor->rank != 1 || tensor->dims[0] > GOPS_MAX_RANK ||
-        (tensor->type != GOPS_I64 && tensor->type != GOPS_I32)) {
+    const gops_ir_step *source = &run->step[gops_ir_source(run, index, input)];
+    const gops_tensor *tensor = &source->output;
+    const bool is_there = source->prepare == gops_ir_prepare_const || source->file.descriptor >= 0;
+    const size_t bytes = gops_type_bytes(tensor->type);
+    void *elements = NULL;
+    int count = -1;
+    if (!is_there || tensor->rank != 1 || tensor->dims[0] > GOPS_MAX_RANK ||
+        tensor->type < GOPS_I8) {
         gops_ir_refuse(run, index, error,
-                       "%s is not a Const of i64 or i32 with rank 1 and up to %d numbers", what,
-                       GOPS_MAX_RANK);
+                       "%s must be up to %d integers with rank 1: a Const, or a Parameter that "
+                       "--input=NAME=FILE gives",
+                       what, GOPS_MAX_RANK);
         return -1;
     }
-    if (!gops_ir_read_const(run, source, words, error)) {
-        return -1;
+    if (read_source(run, gops_ir_source(run, index, input), &elements, error)) {
+        count = (int)tensor->dims[0];
     }
-    for (int i = 0; i < (int)tensor->dims[0]; i++) {
-        int32_t narrow;
-        memcpy(&narrow, (const char *)words + (size_t)i * sizeof narrow, sizeof narrow);
-        values[i] = tensor->type == GOPS_I64 ? words[i] : narrow;
+    for (int i = 0; i < count; i++) {
+        const char *element = (const char *)elements + (size_t)i * bytes;
+        if (bytes == sizeof values[i]) {
+            memcpy(&values[i], element, bytes);
+        } else {
+            values[i] = (int64_t)gops_element_load(tensor->type, element);
+        }
     }
-    return (int)tensor->dims[0];
+    free(elements);
+    return count;
 }
 
 bool gops_ir_prepare_result(gops_ir_run *run, int index, gops_tool_error *error)

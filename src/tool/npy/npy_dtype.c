@@ -60,13 +60,18 @@ bool gops_npy_read_dtype(const char *text, size_t count, gops_npy_header *header
     const char *name = ordered ? text + 1 : text;
     const size_t length = count - ordered;
     const gops_type type = find_type(name, length);
+    if (count != 0 && !ordered) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "descr '%.*s' does not begin with the byte order, as '<f4' does",
+                                shown, text);
+    }
     if (type == 0) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED,
                                 "descr '%.*s' is %s; the dtypes f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 "
                                 "are read",
                                 shown, text, length != 0 ? refused_name(*name) : "empty");
     }
-    if (!ordered || (text[0] == '|' && gops_type_bytes(type) != 1)) {
+    if (text[0] == '|' && gops_type_bytes(type) != 1) {
         return gops_tool_refuse(error, GOPS_EXIT_FAILED, "descr '%.*s' does not say the byte order",
                                 shown, text);
     }

@@ -30,8 +30,12 @@ bool gops_tool_slopes_read(const gops_settings *settings, const gops_tensor *out
 {
     gops_tool_numbers read = {.flag = "slopes", .text = settings->slopes};
     *slopes = NULL;
-    if (settings->slopes == NULL || settings->activation.kind != GOPS_ACTIVATION_PRELU) {
+    if (settings->activation.kind != GOPS_ACTIVATION_PRELU) {
         return true;
+    }
+    if (settings->slopes == NULL) { /* of a suite: elsewhere flags.c checks it */
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "--activation=prelu needs --slopes=NUMBER|FILE");
     }
     const bool done = gops_numbers_read(&read, output->type, error) &&
                       gops_numbers_check_count(&read, output, error) &&

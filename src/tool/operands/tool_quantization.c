@@ -29,7 +29,11 @@ static bool check_zero_point(const char *flag, const char *where, double zero, g
                              gops_tool_error *error)
 {
     const double low = type == GOPS_I8 ? INT8_MIN : 0;
-    return (zero >= low && zero <= low + UINT8_MAX && zero == floor(zero)) ||
+    if (isfinite(zero) && zero != floor(zero)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED,
+                                "--%s%s is %g; a zero point is a whole number", flag, where, zero);
+    }
+    return (zero >= low && zero <= low + UINT8_MAX) ||
            gops_tool_refuse(error, GOPS_EXIT_FAILED, "--%s%s is %.17g; %s holds %g to %g", flag,
                             where, zero, gops_type_name(type), low, low + UINT8_MAX);
 }

@@ -87,10 +87,15 @@ static bool bench_one(const gops_command *command, gops_tool_error *error)
 static void apply_command(gops_bench_layer *layer, const gops_settings *settings)
 {
     if (settings->type != 0) {
+        const bool was_quantized = layer->settings.output_type != 0;
+        const bool is_integer = settings->type > GOPS_F8E5M2;
         layer->settings.filter_type = 0;
         layer->settings.output_type = 0;
         if (settings->output_type == 0) {
             gops_flags_forget_quantized(&layer->settings);
+            if (was_quantized || is_integer) { /* filters of floats have scales, too */
+                layer->settings.filter_scales = NULL;
+            }
         }
     }
     gops_flags_override(&layer->settings, settings);

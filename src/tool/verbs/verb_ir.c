@@ -2,6 +2,7 @@
 #include "verbs/verb_ir.h"
 
 #include "common/memory.h"
+#include "common/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,11 +11,7 @@
 
 static void print_name(const char *name, int width)
 {
-    int used = 0;
-    for (; *name != '\0'; name++, used++) {
-        const unsigned char byte = (unsigned char)*name;
-        putchar(byte < 0x20 || byte == 0x7f ? '?' : byte);
-    }
+    const int used = gops_terminal_print(stdout, name);
     printf("%*s  ", used < width ? width - used : 0, "");
 }
 
@@ -58,16 +55,16 @@ static char *make_bin_path(const char *path)
 }
 
 /* The inputs among the words, which were found to be NAME=FILE. */
-static bool take_inputs(gops_ir_run *run, const gops_command *command)
+static bool take_inputs(gops_ir_model *model, const gops_command *command)
 {
     static const char input[] = "--input=";
-    run->given = calloc((size_t)command->settings.inputs + 1, sizeof *run->given);
-    for (int i = 0; i < command->count && run->given != NULL; i++) {
+    model->given = gops_ir_take(model, (size_t)command->settings.inputs, sizeof *model->given);
+    for (int i = 0; i < command->count && model->given != NULL; i++) {
         if (strncmp(command->words[i], input, sizeof input - 1) == 0) {
-            run->given[run->given_count++].text = command->words[i] + sizeof input - 1;
+            model->given[model->given_count++].text = command->words[i] + sizeof input - 1;
         }
     }
-    return run->given != NULL;
+    return model->given != NULL;
 }
 
 static bool start_run(gops_ir_run *run, const gops_command *command, gops_tool_error *error)
@@ -82,14 +79,18 @@ static bool start_run(gops_ir_run *run, const gops_command *command, gops_tool_e
     for (int i = 0; run->step != NULL && i < run->model->layers; i++) {
         run->step[i] = gops_ir_step_initial(); /* before any failure: its file is closed */
     }
-    return (run->step != NULL && run->bin_path != NULL && take_inputs(run, command)) ||
+    return (run->step != NULL && run->bin_path != NULL) ||
            gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the model");
 }
 
-static bool load_model(const char *path, gops_ir_model *model, gops_tool_error *error)
+static bool load_model(const gops_command *command, gops_ir_model *model, gops_tool_error *error)
 {
+    const char *path = command->files[0];
     char *text;
     size_t count;
+    if (!take_inputs(model, command)) {
+        return gops_tool_refuse(error, GOPS_EXIT_FAILED, "there is no memory for the inputs");
+    }
     if (!gops_ir_read_text(path, &text, &count, error)) {
         return false;
     }
@@ -118,12 +119,11 @@ bool gops_verb_ir_by(const gops_command *command, gops_ir_ranks *ranks, gops_too
 {
     gops_ir_model model = {0};
     gops_ir_run run = {.model = &model, .bin = -1, .ranks = ranks};
-    bool done = gops_ir_all(&run, load_model(command->files[0], &model, error), error) &&
+    bool done = gops_ir_all(&run, load_model(command, &model, error), error) &&
                 run_model(&run, command, error);
     if (done && (ranks == NULL || ranks->prints)) {
         print_table(&run);
     }
-    free(run.given);
     gops_ir_run_release(&run);
     gops_ir_release(&model);
     return done;

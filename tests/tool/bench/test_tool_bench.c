@@ -189,13 +189,21 @@ static void suite(void)
     write_suite(
         "mine.txt",
         "bytes conv u8 data=1,6,7,11 filter=2,5,3,3,2 filter-type=i8 output-type=u8 data-scale=0.5 "
-        "data-zero-point=3 filter-zero-points=2 output-scale=0.25 output-zero-point=7");
+        "data-zero-point=3 filter-scales=0.125 filter-zero-points=2 output-scale=0.25 "
+        "output-zero-point=7\n"
+        "scaled conv f32 data=1,6,7,11 filter=2,5,3,3,2 filter-scales=0.5");
     tool_run(&result, "bench --suite=mine.txt" QUICK, NULL);
     gops_test_check(result.exit_code == 0, "%s", result.err);
     expect_text(result.out, "type", "\"u8\"");
-    tool_run(&result, "bench --suite=mine.txt --type=f32" QUICK, NULL);
-    gops_test_check(result.exit_code == 0, "%s", result.err);
-    expect_text(result.out, "type", "\"f32\"");
+    static const char *const types[] = {"f32", "i32", "u8"};
+    for (int i = 0; i < 3; i++) {
+        char words[64], quoted[8];
+        snprintf(words, sizeof words, "bench --suite=mine.txt --type=%s" QUICK, types[i]);
+        snprintf(quoted, sizeof quoted, "\"%s\"", types[i]);
+        tool_run(&result, words, NULL);
+        gops_test_check(result.exit_code == 0, "%s", result.err);
+        expect_text(result.out, "type", quoted);
+    }
     tool_expect(
         "bench --suite=mine.txt --type=f32 --data-scale=2" QUICK, 1,
         "groupops: bytes: data is f32 and the filter f32, without an output-type; scales and "
@@ -257,6 +265,12 @@ static void refused_suites(void)
         snprintf(expected, sizeof expected, "groupops: %s\n", cases[i].message);
         tool_expect("bench --suite=bad.txt", 1, expected);
     }
+    write_suite("bad.txt", "a conv f32 data=1,2,7 filter=1,3,2,3 bias=-1,-3");
+    tool_expect("bench --suite=bad.txt", 1,
+                "groupops: a: bias has dimension -1 on axis 0; it must not be negative\n");
+    write_suite("bad.txt", "a conv f32 data=1,2,7 filter=1,3,2,3");
+    tool_expect("bench --suite=bad.txt --activation=prelu", 1,
+                "groupops: a: --activation=prelu needs --slopes=NUMBER|FILE\n");
     tool_expect("bench --suite=./none", 1,
                 "groupops: ./none: the suite cannot be opened: No such file or directory\n");
     tool_result result;

@@ -156,6 +156,23 @@ static void names(void)
     gops_test_check(access("out/c_d.npy", F_OK) != 0, "the other output was written");
 }
 
+/* Characters that a terminal would obey: U+0009 and U+009B. Others of two bytes stay. */
+static void controls(void)
+{
+    static char text[8192];
+    static const char bin[IR_SMALL_BIN_BYTES];
+    tool_result result;
+    ir_write("m.bin", bin, sizeof bin);
+    ir_change(text, sizeof text, "name=\"conv\"", "name=\"a&#9;b&#x9b;31m&#xa0;&#xdb;\"");
+    ir_write_text("m.xml", text);
+    tool_run(&result, "ir m.xml", NULL);
+    gops_test_check(result.exit_code == 0 && strstr(result.out, "a?b?31m\xc2\xa0\xc3\x9b ") != NULL,
+                    "%s%s", result.err, result.out);
+    memcpy(strstr(text, "strides=\"1\""), "strides=\"0\"", sizeof "strides=\"0\"" - 1);
+    ir_write_text("m.xml", text);
+    expect_refused("a name with controls", "\"a?b?31m\xc2\xa0\xc3\x9b\")");
+}
+
 /* Elements inside each other, closed and left open: a reader that calls itself for each of them
  * would run out of stack. */
 static void nesting(void)
@@ -212,10 +229,11 @@ static void unreadable(void)
 
 int main(void)
 {
-    static const gops_test_case cases[] = {
-        {"entities", entities}, {"encodings", encodings},   {"nesting", nesting},
-        {"sizes", sizes},       {"truncated", truncated},   {"names", names},
-        {"no_room", no_room},   {"unreadable", unreadable}, {0}};
+    static const gops_test_case cases[] = {{"entities", entities},     {"encodings", encodings},
+                                           {"nesting", nesting},       {"sizes", sizes},
+                                           {"truncated", truncated},   {"names", names},
+                                           {"controls", controls},     {"no_room", no_room},
+                                           {"unreadable", unreadable}, {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_hostile", cases);
     tool_folder_leave();

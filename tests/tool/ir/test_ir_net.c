@@ -228,7 +228,8 @@ static void version_11(void)
 }
 
 /* What no Result reads is left out, whatever it is: a layer of an unknown type and set of operations, with a
- * dynamic shape, more ports than any layer that is run, and an input that it makes itself. */
+ * dynamic shape, more ports than any layer that is run, and an input that it makes itself; a Parameter that is not run,
+ * unless it is named. */
 static void dead(void)
 {
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 5);
@@ -247,16 +248,22 @@ static void dead(void)
         fprintf(made->xml, "<port id=\"%d\"/>", i);
     fprintf(made->xml, "</input><output><port id=\"20\" precision=\"STRING\"><dim>-1</dim></port>"
                        "</output></layer>");
+    fprintf(made->xml, "<layer id=\"101\" name=\"dynamic\" type=\"Parameter\" version=\"opset1\">"
+                       "<data element_type=\"string\" shape=\"-1,3\"/><output>"
+                       "<port id=\"0\"><dim>-1</dim><dim>3</dim></port></output></layer>");
     snprintf(made->edges + strlen(made->edges), 256,
              "<edge from-layer=\"%d\" from-port=\"2\" to-layer=\"100\" to-port=\"0\"/>"
              "<edge from-layer=\"100\" from-port=\"20\" to-layer=\"100\" to-port=\"1\"/>",
              sum * 3);
     ir_net_run(made, result);
     gops_test_check(strstr(result->out, "unread") != NULL && strstr(result->out, "odd") == NULL &&
-                        strstr(result->out, "more") == NULL,
+                        strstr(result->out, "more") == NULL &&
+                        strstr(result->out, "dynamic") == NULL,
                     "the table is\n%s", result->out);
     void *got = ir_net_read(made, "y", &data);
     compare_sum("y", &data, got, x, b, 1, 1, -INFINITY);
+    tool_expect_refusal("ir net.xml --input=dynamic=unread.npy", 1,
+                        "layer 101 (Parameter, \"dynamic\"), port 0: its dimension \"-1\"");
     free(x);
     free(unread);
     free(b);

@@ -176,6 +176,47 @@ static void relaxed(void)
     }
 }
 
+/* Comments, processing instructions and CDATA within the text of an element. */
+static void comments(void)
+{
+    tool_result result;
+    ir_write_text("page.xml",
+                  "<layer type=\"Relu\"><input><port id=\"0\"><dim>1<!-- a -->3</dim>"
+                  "<dim><!-- b -->7</dim></port></input><output><port id=\"1\">"
+                  "<dim><?c d?>13</dim><dim><![CDATA[7]]></dim></port></output></layer>");
+    tool_run(&result, "ir page.xml", NULL);
+    gops_test_check(result.exit_code == 0 && strstr(result.out, " f32 [13,7] ") != NULL, "%s%s",
+                    result.err, result.out);
+}
+
+/* The third input of a lone layer: from a file, as nothing can be planned without. */
+static void output_shape(void)
+{
+    static const int64_t shape[] = {8, 11};
+    const gops_tensor two = GOPS_TEST_TENSOR(GOPS_I64, 2);
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 6, 5, 7);
+    const gops_tensor filter = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 5, 3, 2);
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 0);
+    char line[256] = "ir page.xml --output-dir=out --input=output_shape=shape.npy";
+    ir_write_text("page.xml",
+                  "<layer type=\"GroupConvolutionBackpropData\"><data strides=\"2,2\" "
+                  "pads_begin=\"1,1\" pads_end=\"1,1\"/><input><port id=\"0\"><dim>1</dim>"
+                  "<dim>6</dim><dim>5</dim><dim>7</dim></port><port id=\"1\"><dim>2</dim>"
+                  "<dim>3</dim><dim>5</dim><dim>3</dim><dim>2</dim></port><port id=\"2\">"
+                  "<dim>2</dim></port></input><output><port id=\"3\" precision=\"FP32\">"
+                  "<dim>1</dim><dim>10</dim><dim>8</dim><dim>11</dim></port></output></layer>");
+    tool_expect_refusal("ir page.xml", 1,
+                        "output_shape must be up to 9 integers with rank 1: a Const, or a");
+    tool_npy_write("shape.npy", "i8", &two, shape);
+    free(make_input(&random, "data", &data, line, sizeof line));
+    free(make_input(&random, "filter", &filter, line, sizeof line));
+    tool_expect(line, 0, "");
+    tool_expect("run deconv --data=data.npy --filter=filter.npy --strides=2,2 --pads-begin=1,1 "
+                "--pads-end=1,1 --output-shape=8,11 --output-shape-rule=openvino --output=y.npy",
+                0, "");
+    tool_expect("compare y.npy out/GroupConvolutionBackpropData.npy", 0, "");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"convolution 1d", convolution_1d},
@@ -184,6 +225,8 @@ int main(void)
                                            {"normalization", normalization},
                                            {"random inputs", random_inputs},
                                            {"relaxed", relaxed},
+                                           {"comments", comments},
+                                           {"output shape", output_shape},
                                            {0}};
     tool_folder_enter();
     const int status = gops_test_main("ir_pages", cases);

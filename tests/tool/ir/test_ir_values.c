@@ -361,6 +361,36 @@ static void compressed(void)
     free(made);
 }
 
+/* A shape in each type of integers. */
+static void shapes(void)
+{
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 15);
+    const gops_tensor output = GOPS_TEST_TENSOR(GOPS_F32, 5, 6);
+    for (int at = 0; at < TYPES; at++) {
+        int64_t shape[2]; /* as wide as any */
+        void *x;
+        if (gops_test_type_is_real(types[at].type))
+            continue;
+        ir_net *made = ir_net_begin(11, GOPS_F32, "f4");
+        tool_result *result = gops_test_allocate(sizeof *result);
+        for (int i = 0; i < 2; i++)
+            gops_test_set_integer(types[at].type, shape, i, (uint64_t)output.dims[i]);
+        const int x_layer = ir_net_parameter(made, "x", data, &x);
+        const int s = ir_net_const(made, "s", GOPS_TEST_TENSOR(types[at].type, 2), shape);
+        ir_net_result(
+            made, "y",
+            IR_LAYER(made, "v", "Reshape", "special_zero=\"false\"", &output, x_layer, s));
+        ir_net_run(made, result);
+        void *got = ir_net_read(made, "y", &output);
+        gops_test_check(gops_test_compare_bytes("reshaped", &output, got, x), "%s",
+                        gops_test_type_name(types[at].type));
+        free(x);
+        free(got);
+        free(result);
+        free(made);
+    }
+}
+
 /* Tensors without elements whose other sizes are large, or are copied by a Reshape. */
 static void nothing(void)
 {
@@ -467,6 +497,7 @@ int main(void)
                                            {"zeros", zeros},
                                            {"conversions", conversions},
                                            {"compressed", compressed},
+                                           {"shapes", shapes},
                                            {"nothing", nothing},
                                            {0}};
     tool_folder_enter();

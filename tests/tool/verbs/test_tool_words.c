@@ -137,6 +137,9 @@ static void refused_by_library(void)
         {"plan norm --data=6 --num-groups=3 --epsilon=1", "rank"},
         {PLAN_NORM " --type=i32", "i32"},
         {PLAN_CONV " --max-workspace=1", "max_workspace"},
+        {PLAN_CONV " --bias=-2,-5", "bias has dimension -2 on axis 0; it must not be negative"},
+        {"bench conv --data=1,6,7,11 --filter=2,5,3,3,2 --bias=-1,-10",
+         "bias has dimension -1 on axis 0; it must not be negative"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         tool_expect_refusal(cases[i].words, 1, cases[i].part);

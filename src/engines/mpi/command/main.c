@@ -97,6 +97,7 @@ static bool run_verb(int verb, gops_mpi_world *world, int count, char **words,
     is_read =
         is_read &&
         (!is_twice || gops_tool_refuse(error, GOPS_EXIT_USAGE, "--split is given twice")) &&
+        gops_mpi_check_split(world->split, error) &&
         gops_flags_read(&read, &command.settings, error) && check_flags(&command.settings, error) &&
         (verbs[verb].has_operation || command.files[0] != NULL ||
          gops_tool_refuse(error, GOPS_EXIT_USAGE, "%s needs a model: groupops-mpi %s MODEL.xml",
@@ -126,34 +127,76 @@ static bool check_words(const gops_mpi_world *world, int count, char **words,
     return gops_mpi_all_have(world, hash, "words", error);
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static void show_usage(const gops_mpi_world *world)
+{
+    if (world->rank == 0) {
+        fputs(usage, stdout);
+    }
+}
+
+/* -1 after a refusal. */
+static int find_verb(const char *name, gops_tool_error *error)
+{
+    for (int i = 0; i < VERBS; i++) {
+        if (strcmp(name, verbs[i].name) == 0) {
+            return i;
+        }
+    }
+    gops_tool_refuse(error, GOPS_EXIT_USAGE, "\"%s\" is no verb; groupops-mpi --help shows them",
+                     name);
+    return -1;
+}
+
+/* --version, help and help VERB, which is no other. */
+static bool show_words(const gops_mpi_world *world, bool is_version, int count, char **words,
+                       gops_tool_error *error)
+{
+    const int most = is_version ? 0 : 1;
+    if (most == 1 && count > 0 && find_verb(words[0], error) < 0) {
+        return false;
+    }
+    if (count > most) {
+        return gops_tool_refuse(error, GOPS_EXIT_USAGE, "\"%s\" is not expected after %s%s",
+                                words[most], is_version ? "--version" : "help ",
+                                is_version ? "" : words[0]);
+    }
+    if (!is_version) {
+        show_usage(world);
+    } else if (world->rank == 0) {
+        printf("groupops-mpi %s\n", gops_version());
+    }
+    return true;
+}
+
 static bool run_words(gops_mpi_world *world, int count, char **words, gops_tool_error *error)
 {
     if (!check_words(world, count, words, error)) {
         return false;
     }
-    bool is_help = count == 0 || strcmp(words[0], "help") == 0;
-    for (int i = 0; i < count; i++) {
-        is_help = is_help || strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0;
-    }
-    if (is_help) {
-        if (world->rank == 0) {
-            fputs(usage, stdout);
-        }
+    if (count == 0 || is_help(words[0])) {
+        show_usage(world);
         return true;
     }
-    if (strcmp(words[0], "--version") == 0) {
-        if (world->rank == 0) {
-            printf("groupops-mpi %s\n", gops_version());
-        }
-        return true;
+    const bool is_version = strcmp(words[0], "--version") == 0;
+    if (is_version || strcmp(words[0], "help") == 0) {
+        return show_words(world, is_version, count - 1, words + 1, error);
     }
-    for (int i = 0; i < VERBS; i++) {
-        if (strcmp(words[0], verbs[i].name) == 0) {
-            return run_verb(i, world, count - 1, words + 1, error);
+    const int verb = find_verb(words[0], error);
+    if (verb < 0) {
+        return false;
+    }
+    for (int i = 1; i < count; i++) {
+        if (is_help(words[i])) {
+            show_usage(world);
+            return true;
         }
     }
-    return gops_tool_refuse(error, GOPS_EXIT_USAGE,
-                            "\"%s\" is no verb; groupops-mpi --help shows them", words[0]);
+    return run_verb(verb, world, count - 1, words + 1, error);
 }
 
 int main(int argc, char **argv)

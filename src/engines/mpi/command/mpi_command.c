@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/flags.h"
+#include "common/terminal.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -84,6 +85,36 @@ static bool split_axis(const char *word, size_t length, int32_t axes, gops_mpi_g
     return false;
 }
 
+bool gops_mpi_check_split(const char *split, gops_tool_error *error)
+{
+    static const char *const names[] = {"batch", "groups", "z", "y", "x"};
+    enum { NAMES = sizeof names / sizeof names[0] };
+    bool is_given[NAMES] = {false};
+    const char *word = split;
+    if (split != NULL && *split == '\0') {
+        return gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                                "--split= is empty; there are batch, groups, z, y, x");
+    }
+    for (size_t length; word != NULL; word = word[length] == ',' ? word + length + 1 : NULL) {
+        size_t i = 0;
+        length = strcspn(word, ",");
+        while (i < NAMES && (strlen(names[i]) != length || strncmp(word, names[i], length) != 0)) {
+            i++;
+        }
+        if (i == NAMES) {
+            return gops_tool_refuse(error, GOPS_EXIT_USAGE,
+                                    "--split=%s: \"%.*s\" is none of batch, groups, z, y, x", split,
+                                    (int)length, word);
+        }
+        if (is_given[i]) {
+            return gops_tool_refuse(error, GOPS_EXIT_USAGE, "--split=%s: %s is there twice", split,
+                                    names[i]);
+        }
+        is_given[i] = true;
+    }
+    return true;
+}
+
 bool gops_mpi_read_split(const gops_mpi_world *world, int32_t rank, gops_mpi_grid *grid,
                          gops_tool_error *error)
 {
@@ -161,9 +192,11 @@ void gops_mpi_progress(const gops_mpi_world *world, const char *format, ...)
         return;
     }
     last = now;
-    fprintf(stderr, "groupops-mpi: %.1f s: ", (now - begin) / 1000);
+    char text[GOPS_TOOL_MESSAGE_BYTES];
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    vsnprintf(text, sizeof text, format, values);
     va_end(values);
+    fprintf(stderr, "groupops-mpi: %.1f s: ", (now - begin) / 1000);
+    gops_terminal_print(stderr, text);
     fputc('\n', stderr);
 }

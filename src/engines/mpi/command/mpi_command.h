@@ -25,6 +25,9 @@ uint64_t gops_mpi_hash(uint64_t hash, const char *bytes, size_t count);
 bool gops_mpi_all_have(const gops_mpi_world *world, uint64_t hash, const char *what,
                        gops_tool_error *error);
 
+/* Whether the value of --split, which may be NULL, is a list of different axes. Not collective. */
+bool gops_mpi_check_split(const char *split, gops_tool_error *error);
+
 /* The grid that --split asks for, over tensors of so many axes; MPI_Dims_create divides the ranks
  * among the axes that it names. Not collective. */
 bool gops_mpi_read_split(const gops_mpi_world *world, int32_t rank, gops_mpi_grid *grid,

@@ -22,6 +22,9 @@ typedef struct gops_mpi_layout {
 
 typedef struct gops_mpi_ir_layer {
     gops_mpi_layout layout;
+    bool read_whole; /* every rank takes all of the output, as weights or the like */
+    /* The operation whose data are the output, or made of it by layers that keep its shape; GOPS_IR_NONE. */
+    int operation;
     gops_mpi_plan *plan; /* of a convolution or normalization */
     gops_mpi_plan_info info;
 } gops_mpi_ir_layer;
@@ -44,6 +47,9 @@ static inline gops_mpi_ir *gops_mpi_ir_of(const gops_ir_run *run)
 /* The part of the tensor that a rank has. */
 gops_mpi_part gops_mpi_layout_part(const gops_mpi_layout *layout, const gops_tensor *tensor,
                                    int rank);
+
+/* Puts the layer in front of the message, but behind the rank that the library may have put there. Returns false. */
+bool gops_mpi_ir_blame(const gops_ir_run *run, int index, gops_tool_error *error);
 
 /* Members of gops_ir_ranks: mpi_ir_place.c, mpi_ir_fetch.c. */
 bool gops_mpi_ir_place(gops_ir_run *run, gops_tool_error *error);

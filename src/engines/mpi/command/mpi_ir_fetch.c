@@ -86,8 +86,11 @@ static bool change(gops_ir_run *run, int index, const gops_tensor *tensor,
         memcpy(made.part.begin, part.offset, sizeof part.offset);
         done = gops_mpi_redistribute(from->distribution, to->distribution, tensor,
                                      divided ? from->groups : to->groups, held->elements,
-                                     made.memory, &refusal) == GOPS_OK ||
-               gops_ir_refuse(run, index, error, "%s", refusal.message);
+                                     made.memory, &refusal) == GOPS_OK;
+        if (!done) {
+            gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
+            gops_mpi_ir_blame(run, index, error);
+        }
     }
     if (!done) {
         gops_ir_release_taken(run, &made);

@@ -24,6 +24,14 @@ static gops_ir_part held_part(const gops_mpi_ir *state, const gops_mpi_layout *l
     return held;
 }
 
+bool gops_mpi_ir_blame(const gops_ir_run *run, int index, gops_tool_error *error)
+{
+    const gops_tool_error said = *error;
+    const int rank = strncmp(said.message, "rank ", 5) == 0 ? (int)strcspn(said.message, ":") : 0;
+    gops_ir_refuse(run, index, error, "%s", said.message + (rank != 0 ? rank + 2 : 0));
+    return rank != 0 && gops_tool_prefix(error, "%.*s", rank, said.message);
+}
+
 bool gops_mpi_ir_spread(gops_mpi_ir *state, int32_t axes, bool dense,
                         const gops_mpi_distribution **distribution, gops_tool_error *error)
 {
@@ -61,7 +69,6 @@ static bool place_operation(gops_ir_run *run, int index, gops_tool_error *error)
     const gops_ir_step *step = &run->step[index];
     const int32_t axes = step->problem.data.rank - 2;
     gops_mpi_layout *layout = &state->layer[index].layout;
-    gops_ir_text name;
     layout->groups = step->problem.operation == GOPS_IR_NORM
                          ? step->problem.attributes.norm.num_groups
                          : step->problem.second.dims[0];
@@ -69,8 +76,7 @@ static bool place_operation(gops_ir_run *run, int index, gops_tool_error *error)
     if (done && gops_mpi_distribution_grid(layout->distribution).groups > layout->groups) {
         done = gops_mpi_ir_spread(state, axes, true, &layout->distribution, error);
     }
-    return done ||
-           gops_tool_prefix(error, "%s", gops_ir_call_layer(&run->model->layer[index], &name));
+    return done || gops_mpi_ir_blame(run, index, error);
 }
 
 /* For a tensor that no operation reads: where it has the axes that --split names, its grid. */
@@ -86,38 +92,44 @@ static gops_mpi_layout place_alone(gops_mpi_ir *state, const gops_tensor *tensor
     return layout;
 }
 
-/* Whether a layer takes all of the output of layer `index` on every rank. */
-static bool is_read_whole(const gops_ir_run *run, int index)
+/* Finds how the outputs are read: the members read_whole and operation. */
+static void find_readers(gops_ir_run *run)
 {
-    for (int i = 0; i < run->model->layers; i++) {
-        const gops_ir_step *step = &run->step[i];
-        if (step->plan != NULL &&
-            (step->weights == index || step->scale == index || step->bias == index)) {
-            return true;
+    gops_mpi_ir_layer *layer = gops_mpi_ir_of(run)->layer;
+    for (int i = run->model->layers - 1; i >= 0; i--) {
+        const int index = run->model->order[i];
+        const gops_ir_step *step = &run->step[index];
+        const gops_ir_step *user = &run->step[step->user != GOPS_IR_NONE ? step->user : index];
+        const int whole[] = {step->weights, step->scale, step->bias};
+        for (int k = 0; k < 3; k++) {
+            if (step->plan != NULL && whole[k] != GOPS_IR_NONE) {
+                layer[whole[k]].read_whole = true;
+            }
+        }
+        layer[index].operation = GOPS_IR_NONE;
+        if (user == step) {
+            continue;
+        }
+        if (user->problem.operation != GOPS_IR_NO_OPERATION) {
+            /* Else it is the filter, or the like. */
+            const bool is_data = step->output.rank == user->problem.data.rank;
+            layer[index].operation = is_data ? step->user : GOPS_IR_NONE;
+        } else if (gops_ir_same_shape(&user->output, &step->output)) {
+            layer[index].operation = layer[step->user].operation;
         }
     }
-    return false;
 }
 
 /* As the first operation behind it is. */
 static gops_mpi_layout place_parameter(gops_ir_run *run, int index)
 {
     gops_mpi_ir *state = gops_mpi_ir_of(run);
-    const gops_tensor *tensor = &run->step[index].output;
-    if (is_read_whole(run, index)) {
+    const gops_mpi_ir_layer *layer = &state->layer[index];
+    if (layer->read_whole) {
         return (gops_mpi_layout){NULL, 1};
     }
-    for (int at = run->step[index].user; at != GOPS_IR_NONE; at = run->step[at].user) {
-        const gops_ir_step *step = &run->step[at];
-        if (!gops_ir_same_shape(&step->output, tensor) &&
-            step->problem.operation == GOPS_IR_NO_OPERATION) {
-            break;
-        }
-        if (step->problem.operation != GOPS_IR_NO_OPERATION) {
-            return state->layer[at].layout;
-        }
-    }
-    return place_alone(state, tensor);
+    return layer->operation != GOPS_IR_NONE ? state->layer[layer->operation].layout
+                                            : place_alone(state, &run->step[index].output);
 }
 
 /* As that of its operands which has the output's shape, if one is distributed. */
@@ -257,7 +269,8 @@ static bool plan_operation(gops_ir_run *run, int index, gops_tool_error *error)
                                            &problem->options, &layer->plan, &refusal);
     }
     if (status != GOPS_OK) {
-        return gops_ir_refuse(run, index, error, "%s", refusal.message);
+        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
+        return gops_mpi_ir_blame(run, index, error);
     }
     gops_mpi_plan_get_info(layer->plan, &layer->info, NULL);
     step->reads = held_part(state, &layer->layout, &problem->data);
@@ -305,6 +318,7 @@ bool gops_mpi_ir_place(gops_ir_run *run, gops_tool_error *error)
                       error)) {
         return false;
     }
+    find_readers(run);
     for (int i = 0; done && i < model->layers; i++) {
         done = run->step[model->order[i]].problem.operation == GOPS_IR_NO_OPERATION ||
                place_operation(run, model->order[i], error);

@@ -51,7 +51,11 @@ static bool execute(gops_ir_run *run, int index, const void *weights,
     state->line.waiting += times.waiting * 1000;
     state->line.copying += times.copying * 1000;
     gops_mpi_filter_destroy(filter);
-    return status == GOPS_OK || gops_ir_refuse(run, index, error, "%s", refusal.message);
+    if (status != GOPS_OK) {
+        gops_tool_refuse(error, GOPS_EXIT_FAILED, "%s", refusal.message);
+        return gops_mpi_ir_blame(run, index, error);
+    }
+    return true;
 }
 
 static bool read_part(const gops_ir_step *step, void **elements, gops_tool_error *error)
