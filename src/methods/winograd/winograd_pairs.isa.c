@@ -26,7 +26,7 @@
 enum {
     MAX_OUTPUTS = 3, /* of a tile, on each axis */
     POINTS = 4,
-    CHANNELS = 2 * LANES_OF_4,          /* of a vector */
+    CHANNELS = 2 * LANES_OF_4,           /* of a vector */
     BLOCK = GOPS_WINOGRAD_PAIRS_COLUMNS, /* pixels that are transposed together: those of a row */
     PITCH = BLOCK * CHANNELS
 };
