@@ -140,8 +140,9 @@ GOPS_INLINE vector hard_swish(vector x, C alpha, C beta)
 /* clang-format on */
 
 /* Defines the loops of an activation. The last vector of a row overlaps the one before it, and is
- * loaded before that changes; values that fill no vector are filled up. An element's bits do not depend
- * on how many follow it. */
+ * loaded before that changes; values that fill no vector are filled up. But one or two values at the ends of rows, as
+ * those of 49 pixels have, are computed by columns: such a vector would wait for the stores of a tile. An element's
+ * bits do not depend on where it lies. */
 #define LOOP(kind, function)                                                                       \
     static void NAME(function##_row)(C * to, const C *from, int64_t count, C alpha, C beta)        \
     {                                                                                              \
@@ -161,12 +162,34 @@ GOPS_INLINE vector hard_swish(vector x, C alpha, C beta)
             *(vector *)(to + count - LANES) = function(last, alpha, beta);                         \
         }                                                                                          \
     }                                                                                              \
+    static void NAME(function##_column)(const gops_activate_rows *rows, int64_t column, C alpha,   \
+                                        C beta)                                                    \
+    {                                                                                              \
+        const C *from = (const C *)rows->from + column;                                            \
+        C *to = (C *)rows->to + column;                                                            \
+        for (int64_t left = rows->rows; left > 0; left -= LANES) {                                 \
+            const int64_t count = left < LANES ? left : LANES;                                     \
+            C values[LANES] = {0};                                                                 \
+            for (int64_t i = 0; i < count; i++, from += rows->from_ld) {                           \
+                values[i] = *from;                                                                 \
+            }                                                                                      \
+            *(vector *)values = function(*(const vector *)values, alpha, beta);                    \
+            for (int64_t i = 0; i < count; i++, to += rows->to_ld) {                               \
+                *to = values[i];                                                                   \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
     static void NAME(function##_all)(const gops_activate_rows *rows, C alpha, C beta)              \
     {                                                                                              \
+        const int64_t rest = rows->count % LANES;                                                  \
+        const int64_t columns = rows->count > LANES && rest <= LANES / 8 ? rest : 0;               \
         for (int64_t i = 0; i < rows->rows; i++) {                                                 \
             NAME(function##_row)                                                                   \
             ((C *)rows->to + i * rows->to_ld, (const C *)rows->from + i * rows->from_ld,           \
-             rows->count, alpha, beta);                                                            \
+             rows->count - columns, alpha, beta);                                                  \
+        }                                                                                          \
+        for (int64_t i = rows->count - columns; i < rows->count; i++) {                            \
+            NAME(function##_column)(rows, i, alpha, beta);                                         \
         }                                                                                          \
     }
 
