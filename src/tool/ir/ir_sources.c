@@ -148,9 +148,10 @@ int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const c
     const gops_tensor *tensor = &source->output;
     const bool is_there = source->prepare == gops_ir_prepare_const || source->file.descriptor >= 0;
     const size_t bytes = gops_type_bytes(tensor->type);
+    const int64_t numbers = tensor->dims[0];
     void *elements = NULL;
     int count = -1;
-    if (!is_there || tensor->rank != 1 || tensor->dims[0] > GOPS_MAX_RANK ||
+    if (!is_there || tensor->rank != 1 || numbers < 0 || numbers > GOPS_MAX_RANK ||
         tensor->type < GOPS_I8) {
         gops_ir_refuse(run, index, error,
                        "%s must be up to %d integers with rank 1: a Const, or a Parameter that "
@@ -159,7 +160,7 @@ int gops_ir_constant_input(const gops_ir_run *run, int index, int input, const c
         return -1;
     }
     if (read_source(run, gops_ir_source(run, index, input), &elements, error)) {
-        count = (int)tensor->dims[0];
+        count = (int)numbers;
     }
     for (int i = 0; i < count; i++) {
         const char *element = (const char *)elements + (size_t)i * bytes;
