@@ -101,7 +101,7 @@ void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epil
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = plan->conv.output_pixels;
-    if (epilogue->applies) {
+    if (epilogue->applies && job->fused) {
         const struct gops_activate_kernels *kernels = plan->kernels->post_ops->activate;
         const gops_activate_rows rows = {.from = from->values,
                                          .to = gops_output_at(plan, job, first),

@@ -178,8 +178,13 @@ static void run_in_place(const block *at, const gops_depthwise_subconv *subconv,
     first += output_index(at, 2, 0, 0);
     unsigned char *output = gops_output_at(at->plan, at->job, first);
     run_rows(at, subconv, plane, count, output, pitch);
+    int64_t length = at->positions[2].count;
+    if (length == pitch) { /* rows without gaps are one: a call for each takes long */
+        length *= count;
+        count = 1;
+    }
     for (int64_t y = 0; at->job->fused && y < count; y++) {
-        gops_store(at->plan, at->job, at->channel, first + y * pitch, at->positions[2].count,
+        gops_store(at->plan, at->job, at->channel, first + y * pitch, length,
                    output + y * pitch * at->output_size);
     }
 }

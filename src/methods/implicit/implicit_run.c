@@ -135,8 +135,8 @@ static void prefetch_outputs(const gops_implicit_item *item, int64_t first, int6
 
 /* Stores the sums of the pass in the channels form, those of the item's channels c to
  * c + count - 1. */
-static void store_channels_form(const gops_implicit_item *item, int64_t first, int64_t c,
-                                int64_t count)
+static void store_channels_form(const gops_implicit_item *item, const gops_epilogue *epilogue,
+                                int64_t first, int64_t c, int64_t count)
 {
     const gops_plan *plan = item->plan;
     const gops_implicit_pass *pass = &item->pass;
@@ -155,15 +155,15 @@ static void store_channels_form(const gops_implicit_item *item, int64_t first, i
     } else if (item->adds) {
         store_added(item, element, to, ld, count, pass->count);
     }
-    for (int64_t i = 0; i < count && stores && !item->adds; i++) {
-        gops_store(plan, item->job, item->channel_of_all + c + i, element + i * pixels, pass->count,
-                   to + i * ld * pass->bytes);
+    if (stores && !item->adds) {
+        gops_store_rows(plan, item->job, epilogue, item->channel_of_all + c, element,
+                        &(gops_store_values){to, ld, count, pass->count});
     }
 }
 
 /* The same in the pixels form, without what lies in the gaps between the rows of the box. */
-static void store_pixels_form(const gops_implicit_item *item, int64_t first, int64_t c,
-                              int64_t count)
+static void store_pixels_form(const gops_implicit_item *item, const gops_epilogue *epilogue,
+                              int64_t first, int64_t c, int64_t count)
 {
     const gops_pixel_runs *runs = &item->runs;
     const gops_implicit_pass *pass = &item->pass;
@@ -188,16 +188,15 @@ static void store_pixels_form(const gops_implicit_item *item, int64_t first, int
                             pass->work.sums_ld, count, x1 - x0);
                 continue;
             }
-            for (int64_t i = c; i < c + count && x0 < x1; i++) {
-                unsigned char *at = sums + ((i - c) * pass->work.sums_ld + x0 - from) * bytes;
-                const int64_t element = item->element + i * pixels + to;
-                if (copies) {
-                    copy_bytes(gops_output_at(item->plan, item->job, element), at,
-                               (x1 - x0) * bytes);
-                } else {
-                    gops_store(item->plan, item->job, item->channel_of_all + i, element, x1 - x0,
-                               at);
-                }
+            unsigned char *at = sums + (x0 - from) * bytes;
+            const int64_t element = item->element + c * pixels + to;
+            for (int64_t i = 0; copies && i < count && x0 < x1; i++) {
+                copy_bytes(gops_output_at(item->plan, item->job, element + i * pixels),
+                           at + i * pass->work.sums_ld * bytes, (x1 - x0) * bytes);
+            }
+            if (!copies && x0 < x1) {
+                gops_store_rows(item->plan, item->job, epilogue, item->channel_of_all + c, element,
+                                &(gops_store_values){at, pass->work.sums_ld, count, x1 - x0});
             }
         }
         sums += some * runs->step * bytes;
@@ -315,9 +314,9 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
             gops_lanes_subtract_windows(p, item, &of);
         }
         if (!to_output && p->pixels_form) {
-            store_pixels_form(item, first, c, count);
+            store_pixels_form(item, epilogue, first, c, count);
         } else if (!to_output) {
-            store_channels_form(item, first, c, count);
+            store_channels_form(item, epilogue, first, c, count);
         }
     }
     *kept = to_output;
@@ -338,10 +337,10 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
     const int64_t weight_bytes = p->depth * item.pass.bytes;
     const unsigned char *const weights =
         (const unsigned char *)job->filter + (item.group * padded + item.channel) * weight_bytes;
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job,
-                                                      p->pixels_form && item.runs.writes_outputs
-                                                          ? GOPS_EPILOGUE_SEPARATE_RESIDUAL
-                                                          : GOPS_EPILOGUE_NO_RESIDUAL);
+    const gops_epilogue epilogue = gops_epilogue_read_most(
+        plan, job,
+        p->pixels_form && item.runs.writes_outputs ? GOPS_EPILOGUE_SEPARATE_RESIDUAL
+                                                   : GOPS_EPILOGUE_NO_RESIDUAL);
     item.job = epilogue.applies ? &epilogue.rest : job;
     if (plan->quantized) {
         begin_values(&item);

@@ -234,12 +234,13 @@ static void store_sums(const gops_plan *plan, const gops_job *job, const gops_ep
         output.output_row = output.columns;
         output.output_plane = output.rows * output.columns;
         kernels->output[p->form](&output);
-        unsigned char *row = output.output;
-        for (int64_t c = 0; c < channels; c++) {
-            for (int64_t i = 0; i < output.rows; i++, row += output.columns * bytes) {
-                gops_store(plan, rest, channel + c, first + c * conv->output_pixels + i * width,
-                           output.columns, row);
-            }
+        for (int64_t i = 0; i < output.rows; i++) {
+            gops_store_rows(plan, rest, epilogue, channel, first + i * width,
+                            &(gops_store_values){.values = (unsigned char *)output.output +
+                                                           i * output.columns * bytes,
+                                                 .ld = output.output_plane,
+                                                 .rows = channels,
+                                                 .count = output.columns});
         }
     }
 }
@@ -263,7 +264,7 @@ void gops_winograd_run(const gops_plan *plan, const gops_job *job, int64_t index
     const int64_t at = (index - plan->barrier) / p->block_items;
     const int64_t first = (index - plan->barrier) % p->block_items * p->item_blocks;
     const gops_winograd_block block = find_block(plan, at);
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
+    const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *points = shared + at * p->points_bytes;
     if (plan->barrier == 0) {
         points = base + p->points_from;
