@@ -118,6 +118,24 @@ static value partner(network *n, const value *of)
                : gops_drawn_conv(n, of, 1, of->channels, gops_drawn_chance(n, 50) ? 1 : 3, false);
 }
 
+/* An Add, Mul or Sub of a number, one for each channel, or one for each column. */
+static value numbers(network *n)
+{
+    static const char *const types[] = {"Add", "Mul", "Sub"};
+    const value from = gops_drawn_any(n);
+    const int64_t form = gops_drawn_number(n, 0, 9);
+    const int64_t channels[] = {1, from.channels, 1, 1};
+    char name[GOPS_DRAWN_NAME_BYTES];
+    if (form < 3) {
+        gops_drawn_constant(n, name, 0, NULL, -1, 1);
+    } else if (form < 9) {
+        gops_drawn_constant(n, name, form < 6 ? 3 : 4, form < 6 ? channels + 1 : channels, -1, 1);
+    } else {
+        gops_drawn_constant(n, name, 1, &from.width, -1, 1);
+    }
+    return gops_drawn_binary(n, types[gops_drawn_number(n, 0, 2)], &from, name);
+}
+
 static value sum(network *n)
 {
     const value first = gops_drawn_any(n), second = partner(n, &first);
@@ -321,9 +339,10 @@ static value average(network *n)
 static void draw_graph(int number)
 {
     static value (*const kinds[])(network *) = {
-        convolution, convolution, convolution, activation, activation,    batch_norm, sum,  sum,
-        product,     gate,        concat,      concat,     slice,         shuffle,    pool, pool,
-        transposed,  slopes,      left,        expanded,   instance_norm, average,    split};
+        convolution, convolution, convolution,   activation, activation, batch_norm,
+        sum,         sum,         product,       gate,       concat,     concat,
+        slice,       shuffle,     pool,          pool,       transposed, slopes,
+        left,        expanded,    instance_norm, average,    split,      numbers};
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     static const int opsets[] = {13, 17, 18, 21};
     char what[GOPS_DRAWN_NAME_BYTES + 8];

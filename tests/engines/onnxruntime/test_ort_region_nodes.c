@@ -187,7 +187,7 @@ static void group_norm(void)
                                              "one that ends in the data's shape"};
     /* MOVED: Neg and what is normalized are the runtime's, and there is one Conv. LIKE_DATA: a Shape
      * gives the shape; of an open batch the runtime infers none then. */
-    static const int taken[FORMS] = {8, 6, 6, 6, 1, 4, 3}, parts[FORMS] = {1, 1, 2, 2, 1, 1, 2};
+    static const int taken[FORMS] = {8, 6, 6, 7, 1, 4, 3}, parts[FORMS] = {1, 1, 2, 1, 1, 1, 2};
     const int64_t groups = 3, channels[] = {6, 1, 1}, width[] = {13}, to[] = {0, 3, -1};
     for (int form = 0; form < FORMS; form++) {
         builder graph;
@@ -319,6 +319,37 @@ static void slopes(void)
     }
 }
 
+/* Sums, differences and products with a number, or one for each channel, on either side. */
+static void numbers(void)
+{
+    const int64_t channels[] = {1, 5, 1, 1}, rows[] = {9}, one[] = {1};
+    builder graph;
+    gops_ort_graph_images(&graph, 28, 13, 2, 3, 7, 9);
+    gops_ort_graph_constant(&graph, "number", 0, NULL, 0.1, 1);
+    gops_ort_graph_constant(&graph, "one", 1, one, -1, 1);
+    gops_ort_graph_constant(&graph, "three", 3, channels + 1, -1, 1);
+    gops_ort_graph_constant(&graph, "four", 4, channels, -1, 1);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+    gops_ort_graph_node(&graph, "Mul", "b", FROM("number", "a"));
+    gops_ort_graph_node(&graph, "Relu", "c", FROM("b"));
+    gops_ort_graph_node(&graph, "Add", "d", FROM("c", "three"));
+    gops_ort_graph_node(&graph, "Sub", "e", FROM("four", "d"));
+    gops_ort_graph_node(&graph, "Sub", "f", FROM("e", "one"));
+    gops_ort_graph_node(&graph, "Add", "g", FROM("f", "a"));
+    gops_ort_graph_node(&graph, "Mul", "h", FROM("g", "four"));
+    gops_ort_graph_node(&graph, "Sigmoid", "i", FROM("h"));
+    gops_ort_graph_conv(&graph, "y", "i", 5, 4, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "numbers", 10, 1);
+    gops_ort_graph_images(&graph, 29, 13, 2, 3, 7, 9);
+    gops_ort_graph_constant(&graph, "rows", 1, rows, -1, 1);
+    gops_ort_graph_conv(&graph, "a", "x", 3, 5, 1, 1);
+    gops_ort_graph_node(&graph, "Mul", "b", FROM("rows", "a"));
+    gops_ort_graph_conv(&graph, "y", "b", 5, 4, 3, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "numbers of rows", 2, 2);
+}
+
 /* x * HardSigmoid(x) with another alpha than hard_swish has. */
 static void other_gates(void)
 {
@@ -374,6 +405,7 @@ static void open_batch(void)
     means();
     group_norm();
     slopes();
+    numbers();
     other_gates();
     gops_ort_graph_leave_open(false);
 }
@@ -389,6 +421,7 @@ int main(void)
         {"stash_type", stash_type},
         {"wrong_scales", wrong_scales},
         {"slopes", slopes},
+        {"numbers", numbers},
         {"other_gates", other_gates},
         {"crossed_bounds", crossed_bounds},
         {"open_batch", open_batch},

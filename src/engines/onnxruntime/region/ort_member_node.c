@@ -71,6 +71,32 @@ static ort_status *make_identity(gops_ort_reading *from, gops_ort_member **membe
     return status;
 }
 
+/* Add, Mul or Sub of the data and a constant: a number, or one for each channel. */
+static ort_status *read_numbers(gops_ort_reading *from, gops_ort_member **member)
+{
+    const gops_ort_node *node = from->node;
+    const bool first = node->inputs[1] == from->claim.infos[GOPS_ORT_DATA];
+    const int64_t channels = from->data.dims[1];
+    gops_ort_constant numbers;
+    bool serves;
+    ort_status *status = gops_ort_read_constant(from->graph->runtime, node->inputs[first ? 0 : 1],
+                                                &numbers, &serves);
+    if (status != NULL || !serves || numbers.tensor.type != GOPS_F32 ||
+        !gops_ort_is_for_channels(&numbers, &from->data) ||
+        (status = gops_ort_member_add_post_ops(from->graph, &from->claim)) != NULL ||
+        (status = gops_ort_member_make_depthwise(from, 1, member)) != NULL) {
+        return status;
+    }
+    const bool adds = is(from, "Add"), multiplies = is(from, "Mul");
+    for (int64_t c = 0; c < channels; c++) {
+        const float number = ((const float *)numbers.values)[numbers.count == 1 ? 0 : c];
+        (*member)->made[c] = multiplies ? number : first && !adds ? -1 : 1;
+        (*member)->made[channels + c] = multiplies ? -0.0F : first || adds ? number : -number;
+    }
+    set_affine(*member);
+    return NULL;
+}
+
 /* The second of two inputs; *serves is false where there is another number of them, or no shape is known. */
 static ort_status *read_second(const gops_ort_reading *from, gops_tensor *second, bool *serves)
 {
@@ -224,6 +250,7 @@ static reader *find_reader(const gops_ort_node *node, bool *moves)
         {"Resize", false, gops_ort_member_of_resize},
         {"Slice", true, gops_ort_member_of_slice},
         {"Split", true, read_split},
+        {"Sub", false, read_numbers},
         {"Upsample", false, gops_ort_member_of_resize},
     };
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
@@ -236,18 +263,40 @@ static reader *find_reader(const gops_ort_node *node, bool *moves)
     return read_activation;
 }
 
+/* Where one of two operands of an Add, Mul or Sub is a constant, the other one is the data. */
+static ort_status *find_numbers(const gops_ort_graph *graph, const gops_ort_node *node,
+                                reader **read, size_t *data)
+{
+    const bool may = *read == read_add || *read == read_product || *read == read_numbers;
+    ort_status *status = NULL;
+    for (size_t i = 0; i < 2 && may && node->input_count == 2 && status == NULL; i++) {
+        bool constant = false;
+        status = node->inputs[i] != NULL
+                     ? graph->runtime->api->is_constant_initializer(node->inputs[i], &constant)
+                     : NULL;
+        if (constant) {
+            *read = read_numbers;
+            *data = 1 - i;
+        }
+    }
+    return status;
+}
+
 ort_status *gops_ort_member_of_node(const gops_ort_graph *graph, gops_ort_node *node,
                                     gops_ort_member **member)
 {
     gops_ort_reading from = {.graph = graph, .node = node};
     bool serves = node->input_count >= 1 && node->output_count >= 1 && node->type[0] != '\0', moves;
-    reader *const read = find_reader(node, &moves);
+    reader *read = find_reader(node, &moves);
+    size_t data = 0;
     *member = NULL;
     for (size_t i = 1; i < node->output_count; i++) {
         serves = serves && (node->outputs[i] == NULL || read == read_split);
     }
-    ort_status *status =
-        serves ? gops_ort_read_operand(graph, node->inputs[0], &from.data, &serves) : NULL;
+    ort_status *status = serves ? find_numbers(graph, node, &read, &data) : NULL;
+    if (status == NULL && serves) {
+        status = gops_ort_read_operand(graph, node->inputs[data], &from.data, &serves);
+    }
     if (status == NULL && serves) {
         status = gops_ort_read_operand(graph, node->outputs[0], &from.output, &serves);
     }
@@ -258,8 +307,8 @@ ort_status *gops_ort_member_of_node(const gops_ort_graph *graph, gops_ort_node *
     }
     from.claim = (gops_ort_claim){.nodes = {node}, .node_count = 1};
     from.claim.operation = (gops_ort_operation){.kind = GOPS_ORT_CONV, .groups = 1};
-    from.claim.inputs[GOPS_ORT_DATA] = node->input_names[0];
-    from.claim.infos[GOPS_ORT_DATA] = node->inputs[0];
+    from.claim.inputs[GOPS_ORT_DATA] = node->input_names[data];
+    from.claim.infos[GOPS_ORT_DATA] = node->inputs[data];
     from.claim.output = node->output_names[0];
     return read(&from, member);
 }
