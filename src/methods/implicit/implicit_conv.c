@@ -48,8 +48,9 @@ static const double BEYOND_L2_SLOWER = 2.5;
  * with stride 2 on 28x28, in 7 boxes, lost 60 of 226 microseconds by it. Tiles of AMX write theirs in less time:
  * 384 -> 96 on 14x14, in two boxes, lost 1.5 of 10.9 with one thread (Intel Xeon, Granite Rapids). */
 static const double NS_PER_SHARED_LINE = 6, NS_PER_SHARED_LINE_WIDE = 15;
-/* Of blocked inputs with few columns for weights that come from beyond the second level cache: 1280 -> 1280,
- * 3x3 on 16x16, took AVX-512 1.14 times as long as by direct, and was estimated at 0.98. */
+/* Of blocked inputs with few columns for weights that come from beyond a large second level cache: 1280 -> 1280,
+ * 3x3 on 16x16, took AVX-512 1.14 times as long as by direct, and was estimated at 0.98 (Intel Xeon, Granite Rapids
+ * class). Elsewhere they come sooner. */
 static const double FEW_COLUMNS_SLOWER = 1.1;
 /* Of blocked inputs for a single tap that the first level cache does not hold, where the second one is large
  * (implicit_estimate.c): 576 -> 96 on 14x14 took AVX2 0.235 ms, and pointwise 0.216, which was estimated at 1.05 of
@@ -142,7 +143,8 @@ static double implicit_cost(const gops_plan *plan, const gops_implicit *p, int64
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
     const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
     const bool blocked = p->blocked && !plan->quantized;
-    const bool few = blocked && columns < COLUMNS_BEYOND_L2 / 2 && weights_beyond_l2(plan, p);
+    const bool few = blocked && columns < COLUMNS_BEYOND_L2 / 2 && weights_beyond_l2(plan, p) &&
+                     gops_machine_has_large_l2(&plan->machine);
     /* Others were fitted with whole tiles for all channels. */
     const int64_t channels =
         blocked ? gops_min(p->channel_block, conv->channels_out) : p->channel_block;
