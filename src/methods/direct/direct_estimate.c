@@ -39,6 +39,10 @@ static const double CYCLES_PER_CUT_ROW = 2.5;
 /* A step takes no less for each line that it reads where the lines of its channels evict each
  * other. So 128 -> 128 on 32x32 takes AVX2 1.9 times as long as implicit's padded copy. */
 static const double CYCLES_PER_EVICTED_LINE = 7.5;
+/* Steps of vectors of 64 bytes hide most of that. Without the rest 320 -> 320, 3x3 on 32x32, went by direct, and takes
+ * 0.93 of its time by implicit/blocked, 256 -> 256 on 64x16 0.89 (Zen 5; not measured on an Intel Xeon, and not
+ * counted there). */
+static const double CONFLICT_SLOWER = 1.04;
 /* The same of a line of outputs: 64 -> 64 on 32x32 took AVX-512 1.08 times as long as by implicit. */
 static const double CYCLES_PER_EVICTED_OUTPUT = 6;
 /* Where the lines of a single tap outgrow the first level cache before the next tile of few pixels reads them again:
@@ -265,15 +269,19 @@ double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, 
                      plan->kernels->vector_bytes >= GOPS_CACHE_LINE &&
                      gops_mul_saturate(conv->channels_in * bytes, conv->data_pixels) >
                          plan->machine.l2_bytes / 2;
+    const bool conflicts = plan->kernels->vector_bytes >= GOPS_CACHE_LINE &&
+                           !gops_machine_has_large_l2(&plan->machine) &&
+                           planes_conflict(plan, conv->data_pixels, p->depth_block);
     const double groups = (double)conv->batch * (double)conv->groups;
     const bool again =
         conv->taps == 1 && conv->output_pixels > 1 &&
         plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
         p->depth_block * (p->mr * bytes + GOPS_CACHE_LINE) > plan->machine.l1_bytes * 3 / 4;
     const bool single = conv->taps == 1 && conv->output_pixels == 1;
-    const double computed = (single  ? PIXEL_SLOWER
-                             : again ? NARROW_SLOWER
-                                     : 1) *
+    const double computed = (single      ? PIXEL_SLOWER
+                             : again     ? NARROW_SLOWER
+                             : conflicts ? CONFLICT_SLOWER
+                                         : 1) *
                                 all +
                             (double)blocks * lines * (far ? CYCLES_PER_FAR_LINE : CYCLES_PER_LINE);
     const int64_t depth = gops_direct_used_taps(conv, NULL) * conv->channels_in;
