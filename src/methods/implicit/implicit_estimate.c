@@ -4,6 +4,7 @@
 /* Measured with AVX-512 on one core of a Zen 5: what its units do in a cycle, and further costs. */
 static const double MULTIPLIES_PER_CYCLE = 2, LOADS_PER_CYCLE = 2;
 static const double NS_PER_ITEM = 400;    /* tables, boxes, the beginning of the copy */
+static const double NS_PER_CHANNEL = 100; /* of a group of one channel with one tap, in place */
 static const double CYCLES_PER_TILE = 30; /* the call, zeroing, the end of the loop */
 static const double CYCLES_PER_SUM = 2;   /* storing a vector, and converting it later */
 static const double NS_PER_COPIED_VALUE = 0.04, NS_PER_RUN = 4;
@@ -219,7 +220,8 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
         cycles += (double)gops_max(1, whole) * pass;
         c += gops_max(1, whole) * mr;
     }
-    return cycles * GOPS_NS_PER_CYCLE + NS_PER_ITEM;
+    const bool single = p->in_place && depth == 1 && !plan->quantized;
+    return cycles * GOPS_NS_PER_CYCLE + (single ? NS_PER_CHANNEL : NS_PER_ITEM);
 }
 
 double gops_implicit_copy_cost(double values, double runs)
