@@ -188,11 +188,12 @@ static int64_t blocked_columns(const gops_plan *plan, const gops_implicit *p, in
  * more streams than a processor prefetches. Where it finds them in main memory it waits, if its vectors are so long
  * that the processor does not see beyond the next channel: 64 -> 32, 3x3 on 226x226 without padding, took AVX-512 13.9
  * ms, with a copy 8.4; AVX2 14.4 and 15.4 (Zen 5). */
-static bool may_stay(const gops_plan *plan, int64_t planes)
+static bool may_stay(const gops_plan *plan)
 {
-    const int64_t plane = plan->conv.data_pixels * gops_compute_bytes(plan->type->compute);
-    return plan->conv.taps == 1 || plan->kernels->vector_bytes < GOPS_CACHE_LINE ||
-           gops_mul_saturate(planes, plane) <= IN_PLACE_L2S * plan->machine.l2_bytes;
+    const gops_conv_geometry *conv = &plan->conv;
+    const int64_t pixel = conv->channels_in * gops_compute_bytes(plan->type->compute);
+    return conv->taps == 1 || plan->kernels->vector_bytes < GOPS_CACHE_LINE ||
+           gops_mul_saturate(pixel, conv->data_pixels) <= IN_PLACE_L2S * plan->machine.l2_bytes;
 }
 
 /* What the form says of the product, before it is divided. */
@@ -211,8 +212,7 @@ static gops_implicit of_form(const gops_plan *plan, const gops_tile *tile, gops_
         .residues = pixels_form || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
         .in_place = plan->type->native && !blocked &&
                     gops_implicit_unpadded(conv->axes, conv->axis) &&
-                    (!pixels_form ||
-                     (conv->axis[conv->axes - 1].stride == 1 && may_stay(plan, conv->channels_in))),
+                    (!pixels_form || (conv->axis[conv->axes - 1].stride == 1 && may_stay(plan))),
     };
     p.by_planes = gops_implicit_is_wide(&p) && gops_implicit_takes_planes(plan);
     p.aligned = pixels_form && conv->taps == 1 && (p.by_planes || !gops_implicit_is_wide(&p));

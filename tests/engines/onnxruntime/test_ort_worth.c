@@ -77,12 +77,13 @@ static void worth_in_part(void)
 static void worth_dense(void)
 {
     for (int few = 0; few < 2; few++) {
+        const int64_t kernel = few ? 5 : 3;
         builder graph;
         gops_ort_set_claim("worthwhile");
         gops_ort_graph_images(&graph, 22, 13, 1, 7, 61, 59);
-        gops_ort_graph_conv(&graph, "a", "x", 7, few ? 3 : 16, 3, 1);
+        gops_ort_graph_conv(&graph, "a", "x", 7, few ? 3 : 16, kernel, 1);
         gops_ort_graph_node(&graph, "Relu", "b", FROM("a"));
-        gops_ort_graph_conv(&graph, "y", "b", few ? 3 : 16, few ? 2 : 32, 3, 1);
+        gops_ort_graph_conv(&graph, "y", "b", few ? 3 : 16, few ? 2 : 32, kernel, 1);
         gops_ort_graph_output(&graph, "y");
         gops_ort_graph_check(&graph, few ? "few outputs" : "dense layers", few ? 3 : 0, few);
     }
