@@ -72,6 +72,19 @@ static inline int64_t gops_floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
+/* From `begin` to end - 1. */
+typedef struct gops_range {
+    int64_t begin, end;
+} gops_range;
+
+/* Part `i` of 0 to whole - 1 cut into `parts`, which differ by at most 1, the larger ones among the others, so that each
+ * run of them has its share. */
+static inline gops_range gops_part(int64_t whole, int64_t parts, int64_t i)
+{
+    const int64_t size = whole / parts, larger = whole % parts;
+    return (gops_range){i * size + i * larger / parts, (i + 1) * size + (i + 1) * larger / parts};
+}
+
 /* `value` rounded up to a multiple of `step`; the result must fit. */
 static inline int64_t gops_round_up(int64_t value, int64_t step)
 {

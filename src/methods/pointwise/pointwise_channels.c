@@ -229,12 +229,12 @@ static void channels_run(const gops_plan *plan, const gops_job *job, int64_t ind
 {
     const gops_pointwise_channels_layout *p = gops_pointwise_channels_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t first_panel = index / p->runs % p->panel_items * p->item_panels;
-    const int64_t first_block = index / p->runs / p->panel_items % p->block_items * p->item_blocks;
-    const int64_t first_group = index / p->runs / p->panel_items / p->block_items * p->item_groups;
-    const int64_t end_panel = gops_min(first_panel + p->item_panels, p->panels.count);
-    const int64_t end_block = gops_min(first_block + p->item_blocks, p->blocks.count);
-    const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
+    const int64_t panel_index = index / p->runs, block_index = panel_index / p->panel_items;
+    const gops_range panels =
+        gops_part(p->panels.count, p->panel_items, panel_index % p->panel_items);
+    const gops_range blocks =
+        gops_part(p->blocks.count, p->block_items, block_index % p->block_items);
+    const gops_range groups = gops_part(conv->groups, p->group_items, block_index / p->block_items);
     const gops_epilogue epilogue = p->across_images
                                        ? gops_epilogue_read_sums(plan, job)
                                        : gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
@@ -247,12 +247,12 @@ static void channels_run(const gops_plan *plan, const gops_job *job, int64_t ind
         .sums = workspace,
         .transposed = (unsigned char *)workspace + p->transposed_from,
     };
-    for (item.group = first_group; item.group < end_group; item.group++) {
+    for (item.group = groups.begin; item.group < groups.end; item.group++) {
         item.weights =
             (const unsigned char *)job->filter + plan->filter_bytes / conv->groups * item.group;
-        for (int64_t panel = first_panel; panel < end_panel; panel++) {
+        for (int64_t panel = panels.begin; panel < panels.end; panel++) {
             find_columns(&item, panel);
-            for (int64_t block = first_block; block < end_block; block++) {
+            for (int64_t block = blocks.begin; block < blocks.end; block++) {
                 run_block(&item, block);
             }
         }

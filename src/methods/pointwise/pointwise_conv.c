@@ -65,7 +65,7 @@ typedef struct pointwise_item {
     const unsigned char *data, *weights; /* of the group */
     int64_t channel;                     /* the group's first */
     int64_t element;                     /* of the output: the group's first */
-    int64_t first_block, end_block;
+    gops_range blocks;
     unsigned char *workspace;
     int64_t image_group;
     bool first_pass; /* of its worker over the panels of these groups */
@@ -82,15 +82,26 @@ typedef struct pointwise_panel {
     gops_pointwise_work work;
 } pointwise_panel;
 
+/* The units of a panel. Counted from the end: so where panels are of an odd number, the first of two items has fewer of
+ * them, but larger ones. */
+static gops_range panel_units(const gops_pointwise_layout *p, int64_t index)
+{
+    const gops_even_split *panels = &p->panels;
+    const int64_t units = panels->count * panels->size + panels->larger;
+    const gops_range from_end = gops_part(units, panels->count, panels->count - 1 - index);
+    return (gops_range){units - from_end.end, units - from_end.begin};
+}
+
 /* Sets the pixels and the tile for them. Where outputs are large, these are the pixels of up to `max` panels that
  * are whole and have the most vectors. */
 static void set_panel(const gops_plan *plan, int64_t index, int64_t max, pointwise_panel *panel)
 {
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
-    const int64_t size = gops_even_size(&p->panels, index);
+    const gops_range units = panel_units(p, index);
+    const int64_t size = units.end - units.begin;
     panel->index = index;
-    panel->pixel = gops_even_begin(&p->panels, index) * p->unit;
+    panel->pixel = units.begin * p->unit;
     panel->count = gops_min(size * p->unit, plan->conv.output_pixels - panel->pixel);
     panel->vectors = p->unit > 1 ? size : kernels->vectors;
     panel->tail = p->unit > 1 ? 0 : size - kernels->vectors * kernels->lanes;
@@ -98,7 +109,7 @@ static void set_panel(const gops_plan *plan, int64_t index, int64_t max, pointwi
         plan->workers <= p->large_workers && panel->count == kernels->vectors * kernels->lanes;
     panel->panels = 1;
     while (panel->large && panel->panels < max &&
-           gops_even_size(&p->panels, index + panel->panels) == size &&
+           panel_units(p, index + panel->panels).end == units.begin + (panel->panels + 1) * size &&
            panel->pixel + (panel->panels + 1) * panel->count <= plan->conv.output_pixels) {
         panel->panels++;
     }
@@ -197,7 +208,7 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
     const int64_t block_sums = channels * vector_sums + tail_sums;
     /* The blocks before `first` may be larger ones. */
     const int64_t first_sums =
-        (first - item->first_block) * (gops_even_size(&p->blocks, 0) * vector_sums + tail_sums);
+        (first - item->blocks.begin) * (gops_even_size(&p->blocks, 0) * vector_sums + tail_sums);
     const bool stores = last_depth && item->rest->fused;
     const int64_t step = stores ? GOPS_POINTWISE_STORE_CHANNELS / channels : end - first;
     gops_pointwise_tile_fn *const tile =
@@ -247,7 +258,7 @@ static void run_panel(const pointwise_item *item, pointwise_panel *panel)
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t larger = gops_clamp(p->blocks.larger, item->first_block, item->end_block);
+    const int64_t larger = gops_clamp(p->blocks.larger, item->blocks.begin, item->blocks.end);
     /* With other threads half of the data is in the caches of their cores, until a pass has read it. */
     const bool far = p->data_beyond_l2 || panel->large || (plan->workers > 1 && item->first_pass);
     const bool prefetches = far && !p->gathers && !p->shared_panels;
@@ -276,11 +287,11 @@ static void run_panel(const pointwise_item *item, pointwise_panel *panel)
         }
         panel->weights = item->weights + c * conv->channels_out * bytes;
         work->accumulate = c > 0;
-        if (item->first_block < larger) {
-            run_blocks(item, panel, item->first_block, larger, last_depth);
+        if (item->blocks.begin < larger) {
+            run_blocks(item, panel, item->blocks.begin, larger, last_depth);
         }
-        if (larger < item->end_block) {
-            run_blocks(item, panel, larger, item->end_block, last_depth);
+        if (larger < item->blocks.end) {
+            run_blocks(item, panel, larger, item->blocks.end, last_depth);
         }
     }
 }
@@ -326,14 +337,12 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t group_items = gops_ceil_div(conv->groups, p->item_groups);
-    const int64_t first_panel = index % p->panel_items * p->item_panels;
-    const int64_t first_block = index / p->panel_items % p->block_items * p->item_blocks;
-    const int64_t group_index = index / p->panel_items / p->block_items;
-    const int64_t first_group = group_index % group_items * p->item_groups;
-    const int64_t image = group_index / group_items;
-    const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
-    const int64_t end_panel = gops_min(first_panel + p->item_panels, p->panels.count);
+    const gops_range panels = gops_part(p->panels.count, p->panel_items, index % p->panel_items);
+    const int64_t block_index = index / p->panel_items, group_index = block_index / p->block_items;
+    const gops_range blocks =
+        gops_part(p->blocks.count, p->block_items, block_index % p->block_items);
+    const gops_range groups = gops_part(conv->groups, p->group_items, group_index % p->group_items);
+    const int64_t image = group_index / p->group_items;
     /* Kernels look for a residual where the output is, which sums that are kept are not. */
     const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
     pointwise_item item = {
@@ -341,21 +350,20 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
         .job = job,
         .epilogue = &epilogue,
         .rest = epilogue.applies ? &epilogue.rest : job,
-        .first_block = first_block,
-        .end_block = gops_min(first_block + p->item_blocks, p->blocks.count),
+        .blocks = blocks,
         .workspace = workspace,
         .first_pass = is_first_pass(p, job, index),
     };
     pointwise_panel panel = {.copy = workspace};
-    for (int64_t group = first_group; group < end_group; group++) {
+    for (int64_t group = groups.begin; group < groups.end; group++) {
         const int64_t image_group = image * conv->groups + group;
         set_group(&item, image_group);
         item.weights = (const unsigned char *)job->filter +
                        group * conv->channels_out * conv->channels_in * bytes;
         item.channel = group * conv->channels_out;
         item.element = image_group * conv->channels_out * conv->output_pixels;
-        for (int64_t i = first_panel; i < end_panel; i += panel.panels) {
-            set_panel(plan, i, gops_min(p->max_panels, end_panel - i), &panel);
+        for (int64_t i = panels.begin; i < panels.end; i += panel.panels) {
+            set_panel(plan, i, gops_min(p->max_panels, panels.end - i), &panel);
             run_panel(&item, &panel);
         }
     }

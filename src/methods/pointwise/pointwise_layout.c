@@ -123,27 +123,32 @@ static double estimate(const gops_plan *plan, const gops_pointwise_layout *p)
         ((double)p->panels.count - larger) * panel_cycles(plan, p, p->panels.size);
     const double cycles = fmax(multiplied, store_cycles(plan));
     const double images = (double)plan->conv.batch * (double)plan->conv.groups;
-    return images *
-           (cycles * GOPS_NS_PER_CYCLE +
-            NS_PER_ITEM * (double)(p->panel_items * p->block_items) / (double)p->item_groups);
+    return images * (cycles * GOPS_NS_PER_CYCLE +
+                     NS_PER_ITEM * (double)(p->panel_items * p->block_items * p->group_items) /
+                         (double)plan->conv.groups);
 }
 
 /* At least `least` work items, but small ones: images and groups; where these are few also panels; and where all are
- * few, or the weights of a group outgrow half of the second level cache, also blocks of channels. */
+ * few, or the weights of a group outgrow half of the second level cache, also blocks of channels. What cuts a group is
+ * an even number, as that of threads mostly is. */
 static void divide_into_items(const gops_plan *plan, gops_pointwise_layout *p, int64_t least)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t min_items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, least);
     const int64_t groups = gops_mul_saturate(conv->batch, conv->groups);
-    p->item_groups = gops_clamp(groups / min_items, 1, conv->groups);
-    const int64_t wanted = gops_ceil_div(min_items, groups);
-    p->item_panels = gops_ceil_div(p->panels.count, gops_min(wanted, p->panels.count));
-    p->panel_items = gops_ceil_div(p->panels.count, p->item_panels);
-    const int64_t weights = plan->filter_bytes / conv->groups;
+    p->group_items = gops_ceil_div(conv->groups, gops_clamp(groups / min_items, 1, conv->groups));
+    const int64_t parts = gops_ceil_div(min_items, groups);
+    const int64_t wanted = parts > 1 ? gops_round_up(parts, 2) : 1;
+    p->panel_items = gops_min(wanted, p->panels.count);
+    p->item_panels = gops_ceil_div(p->panels.count, p->panel_items);
+    const int64_t weights =
+        conv->channels_out * conv->channels_in * gops_compute_bytes(plan->type->compute);
     const int64_t block_items = gops_max(gops_max(wanted / p->panel_items, 1),
                                          gops_ceil_div(weights, plan->machine.l2_bytes / 2));
-    p->item_blocks = gops_ceil_div(p->blocks.count, gops_min(block_items, p->blocks.count));
-    p->block_items = gops_ceil_div(p->blocks.count, p->item_blocks);
+    const int64_t items = p->panel_items * block_items;
+    const bool odd = items > 1 && items % 2 != 0;
+    p->block_items = gops_min(block_items + odd, p->blocks.count);
+    p->item_blocks = gops_ceil_div(p->blocks.count, p->block_items);
 }
 
 gops_status gops_pointwise_check(const gops_plan *plan, gops_error *error)
@@ -395,8 +400,7 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
                          plan->method->name, (long long)plan->filter_variant,
                          (long long)plan->wanted_variant);
     }
-    plan->items = plan->barrier + conv->batch * gops_ceil_div(conv->groups, p->item_groups) *
-                                      p->block_items * p->panel_items;
+    plan->items = plan->barrier + conv->batch * p->group_items * p->block_items * p->panel_items;
     pointwise_explain(plan, p);
     return GOPS_OK;
 }

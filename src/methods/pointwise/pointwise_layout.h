@@ -29,11 +29,10 @@ typedef struct gops_pointwise_layout {
      * shared workspace, panel_bytes each. */
     bool shared_panels;
     int64_t panel_bytes;
-    /* How many groups, blocks and panels one work item has; how many panels, at most, at a time. */
-    int64_t item_groups, item_blocks, item_panels, max_panels;
+    /* How many work items the groups of an image, the blocks of a group and its panels are cut into; how many blocks
+     * and panels one has at most, and how many panels are computed at a time. */
+    int64_t group_items, block_items, panel_items, item_blocks, item_panels, max_panels;
     int64_t copy_bytes; /* the workspace of a worker begins with copies of max_panels panels */
-    /* How many work items the blocks of a group, and its panels, are cut into. */
-    int64_t block_items, panel_items;
     /* After them in the workspace. */
     int64_t sums_from, outputs_from;
 } gops_pointwise_layout;
@@ -46,10 +45,8 @@ typedef struct gops_pointwise_channels_layout {
     gops_even_split depths; /* of C_IN */
     int64_t runs, columns;
     bool across_images;
-    /* How many groups, blocks and panels one work item has. */
-    int64_t item_groups, item_blocks, item_panels;
-    /* How many work items the blocks of a group, and the panels of a run, are cut into. */
-    int64_t block_items, panel_items;
+    /* How many work items the groups, the blocks of a group and the panels of a run are cut into. */
+    int64_t group_items, block_items, panel_items;
     /* The workspace of a worker: sums [column][channel], then the same transposed. */
     int64_t transposed_from;
 } gops_pointwise_channels_layout;
