@@ -319,15 +319,11 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->mr);
-    const int64_t group_items = gops_ceil_div(conv->groups, p->item_groups);
-    const int64_t first_row = index % p->row_items * p->item_tile_rows;
-    const int64_t first_block = index / p->row_items % p->block_items * p->item_blocks;
-    const int64_t group_index = index / p->row_items / p->block_items;
-    const int64_t first_group = group_index % group_items * p->item_groups;
-    const int64_t image = group_index / group_items;
-    const int64_t end_row = gops_min(first_row + p->item_tile_rows, p->tile_rows);
-    const int64_t end_block = gops_min(first_block + p->item_blocks, blocks);
-    const int64_t end_group = gops_min(first_group + p->item_groups, conv->groups);
+    const gops_range rows = gops_part(p->tile_rows, p->row_items, index % p->row_items);
+    const int64_t part_index = index / p->row_items, group_index = part_index / p->block_items;
+    const gops_range part = gops_part(blocks, p->block_items, part_index % p->block_items);
+    const gops_range groups = gops_part(conv->groups, p->group_items, group_index % p->group_items);
+    const int64_t image = group_index / p->group_items;
     const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *const base = workspace;
     direct_item item = {
@@ -343,16 +339,16 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
         .weights_end = (const unsigned char *)job->filter + plan->filter_bytes,
     };
     list_taps(plan, workspace, (int64_t *)(void *)(base + p->ends_from));
-    for (int64_t group = first_group; group < end_group; group++) {
+    for (int64_t group = groups.begin; group < groups.end; group++) {
         const int64_t image_group = image * conv->groups + group;
         const void *data =
             gops_data_at(plan, job, image, image_group * conv->channels_in * conv->data_pixels);
-        for (int64_t row = first_row; row < end_row; row += p->block_tile_rows) {
-            for (int64_t b = first_block; b < end_block; b++) {
+        for (int64_t row = rows.begin; row < rows.end; row += p->block_tile_rows) {
+            for (int64_t b = part.begin; b < part.end; b++) {
                 const int64_t width = gops_min(p->mr, p->padded_channels - b * p->mr);
-                item.data_is_new = p->data_beyond_l2 && p->rows == 1 && b == first_block;
+                item.data_is_new = p->data_beyond_l2 && p->rows == 1 && b == part.begin;
                 item.weights_are_new =
-                    b + 1 < end_block ? row == first_row : row + p->block_tile_rows >= end_row;
+                    b + 1 < part.end ? row == rows.begin : row + p->block_tile_rows >= rows.end;
                 item.channel = group * conv->channels_out + b * p->mr;
                 item.channels = gops_min(p->mr, conv->channels_out - b * p->mr);
                 item.tile = b + 1 < blocks ? p->tile : p->last_tile;
@@ -363,7 +359,7 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
                     &item, data,
                     (const unsigned char *)job->filter +
                         gops_direct_weight_bytes(plan, group * p->padded_channels + b * p->mr),
-                    row, gops_min(p->block_tile_rows, end_row - row));
+                    row, gops_min(p->block_tile_rows, rows.end - row));
             }
         }
     }

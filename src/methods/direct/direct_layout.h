@@ -23,10 +23,9 @@ typedef struct gops_direct_layout {
     int64_t block_tile_rows; /* tile rows at a time */
     bool data_beyond_l2;     /* the data of an image and group does not stay in half of the L2 */
     bool prefetches_outputs; /* nor do its outputs */
-    /* How many groups, blocks of output channels and tile rows one work item has. */
-    int64_t item_groups, item_blocks, item_tile_rows;
-    /* How many work items the blocks of a group, and its tile rows, are cut into. */
-    int64_t block_items, row_items;
+    /* How many work items the groups of an image, the blocks of output channels of a group and its tile rows are cut
+     * into. */
+    int64_t group_items, block_items, row_items;
     /* The workspace of a worker: the lists of taps, then these. */
     int64_t ends_from, rows_from, sums_from, outputs_from;
     int64_t worker_bytes;

@@ -151,14 +151,13 @@ static gops_winograd_block find_block(const gops_plan *plan, int64_t index)
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const int64_t block = index % p->tile_blocks, group = index / p->tile_blocks;
     return (gops_winograd_block){group / plan->conv.groups, group % plan->conv.groups,
-                                 gops_winograd_begin(p->tiles, p->tile_blocks, block),
-                                 gops_winograd_begin(p->tiles, p->tile_blocks, block + 1)};
+                                 gops_part(p->tiles, p->tile_blocks, block)};
 }
 
-/* Transforms the data of a block, vectors of channels first to last - 1. */
+/* Transforms the data of a block, of some vectors of channels. */
 static void transform_data(const gops_plan *plan, const gops_job *job,
-                           const gops_winograd_block *block, int64_t first, int64_t last,
-                           void *pixels, unsigned char *points)
+                           const gops_winograd_block *block, gops_range vectors, void *pixels,
+                           unsigned char *points)
 {
     const gops_winograd_layout *p = gops_winograd_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
@@ -167,7 +166,7 @@ static void transform_data(const gops_plan *plan, const gops_job *job,
     const int64_t channels = p->channels; /* of a vector */
     const int64_t shift = plan->quantized ? gops_8_bit_shift(plan->type->type) : 0;
     const int64_t image_group = block->image * conv->groups + block->group;
-    for (int64_t v = first; v < last; v++) {
+    for (int64_t v = vectors.begin; v < vectors.end; v++) {
         const int64_t channel = image_group * conv->channels_in + v * channels;
         gops_winograd_input input = {
             .data = gops_data_at(plan, job, block->image, channel * conv->data_pixels),
@@ -180,11 +179,12 @@ static void transform_data(const gops_plan *plan, const gops_job *job,
             .flip = (uint8_t)shift,
             .zero = (uint8_t)((int64_t)(int32_t)job->data_zero + shift),
         };
-        for (int64_t tile = block->first; tile < block->last; tile += input.tiles) {
-            input.tiles = gops_winograd_row_tiles(p, tile, block->last, p->input_tiles);
+        for (int64_t tile = block->tiles.begin; tile < block->tiles.end; tile += input.tiles) {
+            input.tiles = gops_winograd_row_tiles(p, tile, block->tiles.end, p->input_tiles);
             input.top = tile / p->row_tiles * p->m + p->begin[0];
             input.left = tile % p->row_tiles * p->m + p->begin[1];
-            input.points = points + (v * p->points_block + (tile - block->first) * lanes) * bytes;
+            input.points =
+                points + (v * p->points_block + (tile - block->tiles.begin) * lanes) * bytes;
             kernels->input[p->form](&input);
         }
     }
@@ -213,16 +213,16 @@ static void store_sums(const gops_plan *plan, const gops_job *job, const gops_ep
         output.bounds = &epilogue->bounds;
         output.bias = &bias;
     }
-    for (int64_t tile = block->first; tile < block->last; tile += output.tiles) {
+    for (int64_t tile = block->tiles.begin; tile < block->tiles.end; tile += output.tiles) {
         const int64_t y = tile / p->row_tiles * p->m, x = tile % p->row_tiles * p->m;
         const int64_t first =
             (block->image * conv->groups * conv->channels_out + channel) * conv->output_pixels +
             y * width + x;
-        output.tiles = gops_winograd_row_tiles(p, tile, block->last, p->output_tiles);
+        output.tiles = gops_winograd_row_tiles(p, tile, block->tiles.end, p->output_tiles);
         output.rows = gops_min(p->m, conv->axis[0].output - y);
         output.columns = gops_min(p->m * output.tiles, width - x);
-        output.sums =
-            workspace + p->sums_from + (tile - block->first) * vectors * kernels->lanes * bytes;
+        output.sums = workspace + p->sums_from +
+                      (tile - block->tiles.begin) * vectors * kernels->lanes * bytes;
         if (!rest->fused) {
             output.output = gops_output_at(plan, rest, first);
             output.output_plane = conv->output_pixels;
@@ -255,33 +255,31 @@ void gops_winograd_run(const gops_plan *plan, const gops_job *job, int64_t index
     if (index < plan->barrier) {
         const int64_t part = index % p->depth_items, at = index / p->depth_items;
         const gops_winograd_block block = find_block(plan, at);
-        transform_data(plan, job, &block,
-                       gops_winograd_begin(p->depth_vectors, p->depth_items, part),
-                       gops_winograd_begin(p->depth_vectors, p->depth_items, part + 1), workspace,
-                       shared + at * p->points_bytes);
+        transform_data(plan, job, &block, gops_part(p->depth_vectors, p->depth_items, part),
+                       workspace, shared + at * p->points_bytes);
         return;
     }
     const int64_t at = (index - plan->barrier) / p->block_items;
-    const int64_t first = (index - plan->barrier) % p->block_items * p->item_blocks;
+    const gops_range blocks =
+        gops_part(p->channel_blocks, p->block_items, (index - plan->barrier) % p->block_items);
     const gops_winograd_block block = find_block(plan, at);
     const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *points = shared + at * p->points_bytes;
     if (plan->barrier == 0) {
         points = base + p->points_from;
-        transform_data(plan, job, &block, 0, p->depth_vectors, workspace, points);
+        transform_data(plan, job, &block, (gops_range){0, p->depth_vectors}, workspace, points);
     }
-    const int64_t last = gops_min(first + p->item_blocks, p->channel_blocks);
-    for (int64_t b = first; b < last; b++) {
-        const int64_t begin = gops_winograd_begin(p->vectors, p->channel_blocks, b);
-        const int64_t vectors = gops_winograd_begin(p->vectors, p->channel_blocks, b + 1) - begin;
-        const int64_t packed = (block.group * p->vectors + begin) * lanes;
+    for (int64_t b = blocks.begin; b < blocks.end; b++) {
+        const gops_range part = gops_part(p->vectors, p->channel_blocks, b);
+        const int64_t vectors = part.end - part.begin;
+        const int64_t packed = (block.group * p->vectors + part.begin) * lanes;
         const gops_winograd_product product = {
             .points = points,
             .weights =
                 (const unsigned char *)job->filter + packed * p->positions * p->depth * bytes,
             .sums = base + p->sums_from,
             .positions = p->positions,
-            .tiles = block.last - block.first,
+            .tiles = block.tiles.end - block.tiles.begin,
             .depth = p->depth,
             .vectors = vectors,
             .points_ld = p->points_ld,
@@ -290,7 +288,7 @@ void gops_winograd_run(const gops_plan *plan, const gops_job *job, int64_t index
             .prefetches = p->weights_beyond_l2,
         };
         kernels->multiply(&product);
-        const int64_t row = begin * lanes, rows = gops_min(vectors * lanes, p->rows - row);
+        const int64_t row = part.begin * lanes, rows = gops_min(vectors * lanes, p->rows - row);
         if (plan->quantized) {
             gops_winograd_store_quantized(plan, job, &block, row, rows, vectors, base);
         } else {

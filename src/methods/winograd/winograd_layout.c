@@ -96,8 +96,7 @@ static void divide_into_items(const gops_plan *plan, gops_winograd_layout *p, in
     const int64_t wanted = gops_min(gops_ceil_div(min_items, blocks), p->channel_blocks);
     const bool shares =
         wanted > 1 && gops_mul_saturate(blocks, p->points_bytes) <= worker_limit / 2;
-    p->item_blocks = shares ? gops_ceil_div(p->channel_blocks, wanted) : p->channel_blocks;
-    p->block_items = gops_ceil_div(p->channel_blocks, p->item_blocks);
+    p->block_items = shares ? wanted : 1;
     p->depth_items = shares ? gops_min(wanted, p->depth_vectors) : 0;
 }
 
@@ -233,14 +232,13 @@ gops_winograd_row gops_winograd_find_row(const gops_plan *plan, int64_t row_of_a
     const int64_t lanes = plan->kernels->winograd[plan->type->compute]->lanes;
     const int64_t group = row_of_all / p->rows, row = row_of_all % p->rows;
     int64_t block = row / lanes * p->channel_blocks / p->vectors;
-    while (gops_winograd_begin(p->vectors, p->channel_blocks, block + 1) * lanes <= row) {
+    while (gops_part(p->vectors, p->channel_blocks, block).end * lanes <= row) {
         block++;
     }
-    const int64_t begin = gops_winograd_begin(p->vectors, p->channel_blocks, block);
-    const int64_t end = gops_winograd_begin(p->vectors, p->channel_blocks, block + 1);
-    return (gops_winograd_row){(group * p->vectors + begin) * lanes * p->positions * p->depth +
-                                   row - begin * lanes,
-                               (end - begin) * lanes};
+    const gops_range vectors = gops_part(p->vectors, p->channel_blocks, block);
+    const int64_t first = (group * p->vectors + vectors.begin) * lanes;
+    return (gops_winograd_row){first * p->positions * p->depth + row - vectors.begin * lanes,
+                               (vectors.end - vectors.begin) * lanes};
 }
 
 /* The axes that tiles cover: the outputs, or the positions of a transposed convolution

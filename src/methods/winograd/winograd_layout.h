@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 /* Tiles beside each other and below each other cover an image's outputs; they are counted row by
- * row. Blocks of tiles and blocks of output channels are cut evenly: gops_winograd_begin. */
+ * row. Blocks of tiles and blocks of output channels are cut evenly, by gops_part. */
 typedef struct gops_winograd_layout {
     gops_winograd_form form;
     /* Along each axis: how many outputs, or positions of a transposed convolution, tiles cover; and
@@ -30,10 +30,10 @@ typedef struct gops_winograd_layout {
     int64_t vectors;        /* of output channels */
     int64_t channel_blocks; /* of output channels */
     int64_t block_vectors;  /* of the largest block */
-    /* One work item has the products of a block of tiles with `item_blocks` blocks of channels. If
-     * that is not all, several items read the transformed data: items before a barrier, `depth_items`
-     * for each block of tiles, write them to the shared workspace, points_bytes for each block. */
-    int64_t item_blocks, block_items, depth_items, points_bytes;
+    /* `block_items` work items share the products of a block of tiles. If these are several, items before a
+     * barrier, `depth_items` for each block of tiles, write the transformed data to the shared workspace, points_bytes
+     * for each block. */
+    int64_t block_items, depth_items, points_bytes;
     bool weights_beyond_l2;                   /* the second level cache does not hold them */
     int64_t points_ld, points_block, sums_ld; /* winograd.h */
     /* The workspace of a worker: pixels, then these. Quantized plans have outputs twice, before and
@@ -46,16 +46,10 @@ static inline const gops_winograd_layout *gops_winograd_layout_of(const gops_pla
     return gops_read_parameters(plan);
 }
 
-/* Where part i begins of `count` parts that something is cut into evenly. */
-static inline int64_t gops_winograd_begin(int64_t whole, int64_t count, int64_t i)
-{
-    return whole / count * i + whole % count * i / count;
-}
-
 /* A block of tiles of an image and group. */
 typedef struct gops_winograd_block {
     int64_t image, group;
-    int64_t first, last; /* tiles first to last - 1 */
+    gops_range tiles;
 } gops_winograd_block;
 
 /* The tiles of a row from `tile` on, of those before `last`, that one call transforms: at most `most`. */

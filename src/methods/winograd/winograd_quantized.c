@@ -122,11 +122,11 @@ void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
         .bounds = item.pass.work.bounds,
         .bias = begins,
     };
-    for (int64_t tile = block->first; tile < block->last; tile += output.tiles) {
+    for (int64_t tile = block->tiles.begin; tile < block->tiles.end; tile += output.tiles) {
         const int64_t y = tile / p->row_tiles * p->m, x = tile % p->row_tiles * p->m;
-        output.tiles = gops_winograd_row_tiles(p, tile, block->last, p->output_tiles);
+        output.tiles = gops_winograd_row_tiles(p, tile, block->tiles.end, p->output_tiles);
         output.sums =
-            workspace + p->sums_from + (tile - block->first) * ld * (int64_t)sizeof(uint32_t);
+            workspace + p->sums_from + (tile - block->tiles.begin) * ld * (int64_t)sizeof(uint32_t);
         kernels->output[p->form](&output);
         for (int64_t i = 0; i < gops_min(p->m, p->outputs[0] - y); i++) {
             const gops_winograd_positions positions = {
