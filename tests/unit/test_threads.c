@@ -173,14 +173,14 @@ static gops_status choose(const gops_problem *problem, gops_plan_info *info)
 enum { APART = 256 << 10, PAGE = 4096 }; /* choose.c */
 
 /* Between the workspaces of several threads, where the budget has room; else a page. One thread's is so small
- * that its quarter of the budget has room for it, too. */
+ * that its quarter of the budget has room for it, too; and as large as that of one of two, which share images. */
 static void workspaces_apart(void)
 {
     gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
                             .threads = 1,
                             .algorithm = "implicit",
                             .max_workspace = GOPS_UNLIMITED,
-                            .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 17, 41, 37),
+                            .data = GOPS_TEST_TENSOR(GOPS_F32, 8, 17, 21, 19),
                             .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 19, 17, 3, 3)};
     gops_plan_info one, two;
     gops_test_check(choose(&problem, &one) == GOPS_OK && one.workspace_bytes > 0 &&

@@ -278,12 +278,13 @@ static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *a
     return columns;
 }
 
-/* Lays out the product for one form and tile; false where it does not fit. */
+/* Lays out the product for one form and tile, and for one thread or for all; false where it does not fit. */
 static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_tile_form form,
-                             int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
+                             bool alone, int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
 {
     gops_axis axis[GOPS_MAX_SPATIAL];
     *p = of_form(plan, tile, form);
+    p->alone = alone;
     const int axes = gops_implicit_axes(plan, p, axis);
     const int64_t step = p->pixels_form ? gops_plan_tiles(plan)->lanes : 1;
     divide_depth(plan, axes, axis, p);
@@ -318,10 +319,17 @@ static bool implicit_try(const gops_plan *plan, const gops_tile *tile, gops_tile
         return found;
     }
     for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
-        if (implicit_lay_out(plan, tile, form, blocks, worker_limit, &candidate) &&
+        if (implicit_lay_out(plan, tile, form, false, blocks, worker_limit, &candidate) &&
             (!found || candidate.cost < best->cost)) {
             *best = candidate;
             found = true;
+            /* What is estimated, which chooses the method and so the bits, is the same for any number of threads. */
+            if (plan->workers == 1 &&
+                implicit_lay_out(plan, tile, form, true, blocks, worker_limit, &candidate) &&
+                gops_implicit_variant(&candidate) == gops_implicit_variant(best)) {
+                candidate.cost = best->cost;
+                *best = candidate;
+            }
         }
     }
     return found;

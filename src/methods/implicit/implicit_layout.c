@@ -184,10 +184,16 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
     return conv->axes;
 }
 
-/* How many items the product is worth. */
-static int64_t count_items(const gops_plan *plan)
+/* How many items the product of `data` values is worth. One thread needs no more than keep an item's data, its copy and
+ * its outputs in the second level cache: in 8 bits 64 -> 64 on 56x56 takes 0.96 of the time of eight items, 3x3 layers
+ * 0.96 to 0.98; 32 -> 16 on 112x112 took 1.04 in a single item (Zen 5). */
+static int64_t count_items(const gops_plan *plan, const gops_implicit *p, int64_t data)
 {
     const int64_t multiplies = plan->conv.flops / 2;
+    const int64_t bytes = gops_mul_saturate(data, gops_compute_bytes(plan->type->compute));
+    if (p->alone) {
+        return gops_clamp(gops_ceil_div(bytes, plan->machine.l2_bytes / 3), 1, MIN_ITEMS);
+    }
     if (!plan->quantized) {
         return gops_clamp(multiplies / MIN_ITEM_MULTIPLIES, 1, MIN_ITEMS);
     }
@@ -261,10 +267,10 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
-    const int64_t items = count_items(plan);
     const int64_t units = gops_ceil_div(channels, unit);
     const int64_t weights = gops_mul_saturate(gops_mul_saturate(p->planes, channels), conv->taps);
     const int64_t data = gops_mul_saturate(conv->data_pixels, p->planes);
+    const int64_t items = count_items(plan, p, data);
     p->channel_blocks = 1;
     if (weights > data || may_copy_again(plan, p, data)) {
         const int64_t blocks = gops_min(items, max_channel_blocks);
