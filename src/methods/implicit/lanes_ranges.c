@@ -26,6 +26,14 @@ static gops_implicit_range range_of_row(const gops_axis *axis, int64_t y, int64_
     return (gops_implicit_range){.first = begin * step, .depth = (end - begin) * step};
 }
 
+/* How many rows from `y` on need the same steps as it, at least: all whose taps lie inside. */
+static int64_t rows_alike(const gops_axis *axis, int64_t y)
+{
+    const int64_t reach = (axis->kernel - 1) * axis->dilation;
+    const int64_t last = gops_floor_div(axis->data - 1 - reach + axis->pad_begin, axis->stride);
+    return y * axis->stride >= axis->pad_begin ? gops_max(last + 1 - y, 1) : 1;
+}
+
 /* What `columns` of a range cost: products for each vector of channels. */
 static int64_t cost_of(const gops_implicit_pass *pass, int64_t lanes, int64_t columns,
                        int64_t depth)
@@ -88,7 +96,7 @@ void gops_lanes_find_ranges(const gops_implicit *p, const gops_axis *axis, const
         const int64_t y = item->box.begin[0] + (first + i) / row;
         gops_implicit_range range = range_of_row(axis, y, depth);
         gops_implicit_range *before = ranges > 0 ? &pass->range[ranges - 1] : NULL;
-        columns = gops_min(pass->count - i, row - (first + i) % row);
+        columns = gops_min(pass->count - i, rows_alike(axis, y) * row - (first + i) % row);
         range.columns = columns;
         if (before != NULL && before->first == range.first && before->depth == range.depth) {
             before->columns += columns;
