@@ -1,5 +1,6 @@
 /* The same bytes for any number of threads, and one plan executed by many threads at once. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static gops_problem problems[] = {
 
 enum { PROBLEMS = sizeof problems / sizeof problems[0] };
 
-static const int32_t thread_counts[] = {1, 2, 3, 8};
+static const int32_t thread_counts[] = {1, 2, 3, 8, 37};
 enum { COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
 
 static gops_problem_buffers start(const gops_problem *problem, gops_tensor *output)
@@ -232,6 +233,38 @@ static void one_choice_for_any_threads(void)
     }
 }
 
+/* Layers of one image and group with work for milliseconds are cut for as many threads as there are, whether there are
+ * more rows, pixels or channels. */
+static void many_threads_find_work(void)
+{
+    enum { MANY = 48 };
+    static const struct {
+        const char *algorithm;
+        int64_t in, out, width, kernel;
+    } layers[] = {
+        {"direct", 128, 128, 56, 3},           {"direct", 512, 512, 14, 3},
+        {"implicit", 128, 128, 56, 3},         {"implicit", 512, 512, 14, 3},
+        {"pointwise/pixels", 256, 512, 56, 1}, {"pointwise/pixels", 1024, 2048, 7, 1},
+        {"subconv", 256, 256, 28, 4},
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
+        const int64_t width = layers[i].width, kernel = layers[i].kernel;
+        const bool transposed = strcmp(layers[i].algorithm, "subconv") == 0;
+        gops_problem problem = {
+            .operation = transposed ? GOPS_PROBLEM_DECONV : GOPS_PROBLEM_CONV,
+            .threads = MANY,
+            .algorithm = layers[i].algorithm,
+            .data = {GOPS_F32, 4, {1, layers[i].in, width, width}},
+            .filter = {GOPS_F32, 5, {1, layers[i].out, layers[i].in, kernel, kernel}}};
+        gops_problem_text text;
+        gops_plan_info info;
+        const gops_status status = choose(&problem, &info);
+        if (status != GOPS_UNSUPPORTED) /* as on some instruction sets */
+            gops_test_check(status == GOPS_OK && info.threads == MANY, "%s: %d threads of %d",
+                            gops_problem_describe(&problem, &text), (int)info.threads, (int)MANY);
+    }
+}
+
 enum { CALLERS = 5, CALLS = 6 };
 
 typedef struct caller {
@@ -322,6 +355,7 @@ int main(void)
         {"same_bytes_for_any_threads", same_bytes_for_any_threads},
         {"workspaces_apart", workspaces_apart},
         {"one_choice_for_any_threads", one_choice_for_any_threads},
+        {"many_threads_find_work", many_threads_find_work},
         {"one_plan_for_many_threads", one_plan_for_many_threads},
         {NULL, NULL}};
     return gops_test_main("threads", cases);

@@ -278,13 +278,15 @@ static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *a
     return columns;
 }
 
-/* Lays out the product for one form and tile, and for one thread or for all; false where it does not fit. */
+/* Lays out the product for one form and tile, as it is estimated or for the plan's threads; false where it does not
+ * fit. */
 static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_tile_form form,
-                             bool alone, int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
+                             bool for_threads, int64_t max_blocks, int64_t worker_limit,
+                             gops_implicit *p)
 {
     gops_axis axis[GOPS_MAX_SPATIAL];
     *p = of_form(plan, tile, form);
-    p->alone = alone;
+    p->for_threads = for_threads;
     const int axes = gops_implicit_axes(plan, p, axis);
     const int64_t step = p->pixels_form ? gops_plan_tiles(plan)->lanes : 1;
     divide_depth(plan, axes, axis, p);
@@ -307,6 +309,20 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_
     return p->worker_bytes <= worker_limit;
 }
 
+/* Cuts what was laid out for the plan's threads, if these want it otherwise and it fits. */
+static void cut_for_threads(const gops_plan *plan, const gops_tile *tile, gops_tile_form form,
+                            int64_t blocks, int64_t worker_limit, gops_implicit *p)
+{
+    const int64_t most = gops_max(blocks, gops_implicit_wanted_items(plan));
+    gops_implicit cut;
+    if ((plan->workers == 1 || gops_implicit_wants_more(plan, p)) &&
+        implicit_lay_out(plan, tile, form, true, blocks > 1 ? most : 1, worker_limit, &cut) &&
+        gops_implicit_variant(&cut) == gops_implicit_variant(p)) {
+        cut.cost = p->cost;
+        *p = cut;
+    }
+}
+
 /* Lays out one form and tile, and keeps it where it costs less than *best; `found` says whether there is
  * one. Returns whether there is one now. */
 static bool implicit_try(const gops_plan *plan, const gops_tile *tile, gops_tile_form form,
@@ -323,13 +339,7 @@ static bool implicit_try(const gops_plan *plan, const gops_tile *tile, gops_tile
             (!found || candidate.cost < best->cost)) {
             *best = candidate;
             found = true;
-            /* What is estimated, which chooses the method and so the bits, is the same for any number of threads. */
-            if (plan->workers == 1 &&
-                implicit_lay_out(plan, tile, form, true, blocks, worker_limit, &candidate) &&
-                gops_implicit_variant(&candidate) == gops_implicit_variant(best)) {
-                candidate.cost = best->cost;
-                *best = candidate;
-            }
+            cut_for_threads(plan, tile, form, blocks, worker_limit, best);
         }
     }
     return found;

@@ -7,6 +7,7 @@
 enum {
     /* A large layer is divided into this many items at least, so that all threads find work ... */
     MIN_ITEMS = 8,
+    ITEMS_A_THREAD = 2, /* ... that is, of many threads */
     /* ... unless an item would do fewer multiplications, for each channel of a lane, than are worth
      * the copies. */
     MIN_ITEM_MULTIPLIES = 200000,
@@ -184,6 +185,19 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
     return conv->axes;
 }
 
+int64_t gops_implicit_wanted_items(const gops_plan *plan)
+{
+    return (int64_t)ITEMS_A_THREAD * plan->workers;
+}
+
+bool gops_implicit_wants_more(const gops_plan *plan, const gops_implicit *p)
+{
+    const int64_t groups = gops_mul_saturate(plan->conv.batch, plan->conv.groups);
+    const int64_t items = gops_mul_saturate(groups, p->channel_blocks * p->boxes);
+    const int64_t wanted = gops_implicit_wanted_items(plan);
+    return items < (wanted > MIN_ITEMS ? wanted : plan->workers);
+}
+
 /* How many items the product of `data` values is worth. One thread needs no more than keep an item's data, its copy and
  * its outputs in the second level cache: in 8 bits 64 -> 64 on 56x56 takes 0.96 of the time of eight items, 3x3 layers
  * 0.96 to 0.98; 32 -> 16 on 112x112 took 1.04 in a single item (Zen 5). */
@@ -191,14 +205,15 @@ static int64_t count_items(const gops_plan *plan, const gops_implicit *p, int64_
 {
     const int64_t multiplies = plan->conv.flops / 2;
     const int64_t bytes = gops_mul_saturate(data, gops_compute_bytes(plan->type->compute));
-    if (p->alone) {
-        return gops_clamp(gops_ceil_div(bytes, plan->machine.l2_bytes / 3), 1, MIN_ITEMS);
+    const int64_t wanted = p->for_threads ? gops_implicit_wanted_items(plan) : 0;
+    int64_t items = gops_max(MIN_ITEMS, wanted);
+    if (p->for_threads && plan->workers == 1) {
+        return gops_clamp(gops_ceil_div(bytes, plan->machine.l2_bytes / 3), 1, items);
     }
     if (!plan->quantized) {
-        return gops_clamp(multiplies / MIN_ITEM_MULTIPLIES, 1, MIN_ITEMS);
+        return gops_clamp(multiplies / MIN_ITEM_MULTIPLIES, 1, items);
     }
     const int64_t least = MIN_ITEM_MULTIPLIES * gops_plan_tiles(plan)->lane_channels;
-    int64_t items = MIN_ITEMS;
     /* N items do N times as many each, as boxes of few pixels that fill no tiles cost more. */
     while (items > 1 && multiplies / least < items * items) {
         items /= 2;
@@ -278,7 +293,12 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     }
     cut_channels(plan, p, channels, unit, block_units(plan, units, p->channel_blocks));
     const int64_t limit = input_limit(plan, p, weights > data, worker_limit);
-    const int64_t min_boxes = p->channel_blocks > 1 ? 1 : gops_ceil_div(items, images);
+    /* Threads that want more have both cut. */
+    const bool many = p->for_threads && plan->workers > 1;
+    const int64_t min_boxes =
+        p->channel_blocks > 1 && !many
+            ? 1
+            : gops_ceil_div(items, gops_mul_saturate(images, p->channel_blocks));
     const int64_t planes = gops_implicit_copied_planes(p),
                   bytes = gops_compute_bytes(plan->type->compute);
     /* Of integers what one pixel reads may be larger than the cache: `gemm` takes three to six times as long. What else

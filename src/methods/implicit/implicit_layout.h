@@ -19,6 +19,10 @@ typedef struct gops_implicit_tap {
 } gops_implicit_tap;
 gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap);
 
+/* How many items the threads of a plan want; and whether `p` has too few for them. */
+int64_t gops_implicit_wanted_items(const gops_plan *plan);
+bool gops_implicit_wants_more(const gops_plan *plan, const gops_implicit *p);
+
 /* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
  * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided
  * into at most `max_channel_blocks`, each a multiple of `unit`, where reading all weights for each

@@ -15,7 +15,7 @@ enum {
      * not into items of fewer than SMALL_ITEM multiplications. */
     MIN_ITEMS = 16,
     SMALL_ITEM = 200000,
-    ITEMS_A_THREAD = 3, /* of several threads, if that is less than MIN_ITEMS */
+    ITEMS_A_THREAD = 3,
     /* Input channels at a time. 256 and 1024 took 1% longer over 74 layers (Zen 5). */
     MAX_DEPTH = 512,
     /* At least so many blocks of output channels must read a panel for a copy of it to pay: the
@@ -352,17 +352,17 @@ static void divide(gops_plan *plan, gops_pointwise_layout *p, int64_t least, int
     lay_out_workspace(plan, p, panel, worker_limit);
 }
 
-/* Divides the work into few items for few threads: an item reads its panel once for each of its blocks of channels, and
- * a copy of it pays. In networks 1x1 layers take 0.96 to 1.0 of the time with one thread, 0.93 to 1.0 with two, those
- * of more than 640 channels on 14x14 0.89 (Zen 5). Not where the workspace of so many is beyond the limit. */
+/* Divides the work into as many items as the threads want. Few for few of them, as an item reads its panel once for each
+ * of its blocks of channels, and a copy of it pays: in networks 1x1 layers take 0.96 to 1.0 of the time with one thread,
+ * 0.93 to 1.0 with two, those of more than 640 channels on 14x14 0.89 (Zen 5). Not where their workspace is beyond the
+ * limit. */
 static void divide_for_threads(gops_plan *plan, gops_pointwise_layout *p, int64_t worker_limit)
 {
     const int64_t threads = plan->workers, least = threads == 1 ? 1 : ITEMS_A_THREAD * threads;
-    if (least < MIN_ITEMS) {
-        divide(plan, p, least, worker_limit);
-        if (plan->worker_bytes > (worker_limit - plan->shared_bytes) / threads) {
-            divide(plan, p, MIN_ITEMS, worker_limit);
-        }
+    divide(plan, p, least, worker_limit);
+    if (plan->worker_bytes >
+        (worker_limit - plan->shared_bytes) / (least < MIN_ITEMS ? threads : 1)) {
+        divide(plan, p, MIN_ITEMS, worker_limit);
     }
 }
 

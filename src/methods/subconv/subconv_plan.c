@@ -169,10 +169,12 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
                              gops_implicit_copy_cost(2 * outputs, copies_per_run * rows));
 }
 
-/* Lays out one split, one form and one tile; false where it does not fit. */
+/* Lays out one split, one form and one tile, as it is estimated or for the plan's threads; false where it does not
+ * fit. */
 static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *geometry,
                             const gops_subconv_kinds *kinds, const gops_tile *tile,
-                            gops_tile_form form, int64_t worker_limit, gops_subconv_parameters *p)
+                            gops_tile_form form, bool for_threads, int64_t worker_limit,
+                            gops_subconv_parameters *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
@@ -190,6 +192,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
         .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
         .mr = tile->mr,
         .pixels_form = pixels_form,
+        .for_threads = for_threads,
         .residues = pixels_form,
         .aligned = pixels_form && !gops_plan_has_lanes(plan) && kinds->taps == kinds->products,
         .in_place = plan->type->native && form == GOPS_TILE_CHANNELS &&
@@ -264,7 +267,7 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
         lone &= geometry->conv[a].output == 1;
     }
     for (int64_t mr = 0; tile->mr != 0; tile++) {
-        gops_subconv_parameters candidate;
+        gops_subconv_parameters candidate, cut;
         /* More positions take tiles of one column only where the filter is packed for them. */
         const bool fits = lone || tile->nr > 1 || plan->wanted_variant != 0;
         if (tile->mr == mr || !fits ||
@@ -277,11 +280,16 @@ static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
         if (variant < 0 || (plan->wanted_variant != 0 && plan->wanted_variant != variant)) {
             continue;
         }
-        if (subconv_lay_out(plan, geometry, kinds, tile, form, worker_limit, &candidate) &&
+        if (subconv_lay_out(plan, geometry, kinds, tile, form, false, worker_limit, &candidate) &&
             (!found || candidate.implicit.cost < p->implicit.cost)) {
             *p = candidate;
             plan->filter_variant = variant;
             found = true;
+            if (gops_implicit_wants_more(plan, &candidate.implicit) &&
+                subconv_lay_out(plan, geometry, kinds, tile, form, true, worker_limit, &cut)) {
+                cut.implicit.cost = candidate.implicit.cost;
+                *p = cut;
+            }
         }
     }
     return found;
