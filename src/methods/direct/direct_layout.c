@@ -45,7 +45,8 @@ static void divide_into_items(const gops_plan *plan, gops_direct_layout *p, int6
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, least);
-    const int64_t min_items = items > 1 ? gops_round_up(items, 2) : 1; /* as many threads as two */
+    /* An even number, as that of threads mostly is. */
+    const int64_t min_items = items > 1 ? gops_round_up(items, 2) : 1;
     const int64_t groups = gops_mul_saturate(conv->batch, conv->groups);
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->mr);
     p->group_items = gops_ceil_div(conv->groups, gops_clamp(groups / min_items, 1, conv->groups));

@@ -74,9 +74,9 @@ typedef struct gops_implicit {
     bool shares;         /* the last tiles share what three vectors at a time would leave; not in
                             subconv, whose panels, but not their filter, depend on the data's size */
     bool joined;         /* taps are, for AMX: lanes.h; axes are then those of gops_implicit_axes */
-    bool
-        for_threads; /* cut for as many as the plan has, not as it is estimated: the estimate, which chooses
-                            the method and so the bits, is the same for any number of threads */
+    /* Cut for as many threads as the plan has, not as it is estimated: the estimate, which chooses the method and so
+     * the bits, is the same for any number of them. */
+    bool for_threads;
     int32_t merged; /* how many of the last axes a run spans */
     /* Where the parts of the workspace begin, in bytes; the padded input comes first. */
     int64_t offsets_begin, columns_begin, sum_offsets_begin, sums_begin;
