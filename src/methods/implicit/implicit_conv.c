@@ -315,7 +315,7 @@ static void cut_for_threads(const gops_plan *plan, const gops_tile *tile, gops_t
 {
     const int64_t most = gops_max(blocks, gops_implicit_wanted_items(plan));
     gops_implicit cut;
-    if ((plan->workers == 1 || gops_implicit_wants_more(plan, p)) &&
+    if ((gops_implicit_wants_less(plan) || gops_implicit_wants_more(plan, p)) &&
         implicit_lay_out(plan, tile, form, true, blocks > 1 ? most : 1, worker_limit, &cut) &&
         gops_implicit_variant(&cut) == gops_implicit_variant(p)) {
         cut.cost = p->cost;

@@ -19,9 +19,10 @@ typedef struct gops_implicit_tap {
 } gops_implicit_tap;
 gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap);
 
-/* How many items the threads of a plan want; and whether `p` has too few for them. */
+/* How many items the threads of a plan want; whether `p` has too few for them; and whether it may have fewer. */
 int64_t gops_implicit_wanted_items(const gops_plan *plan);
 bool gops_implicit_wants_more(const gops_plan *plan, const gops_implicit *p);
+bool gops_implicit_wants_less(const gops_plan *plan);
 
 /* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
  * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided
