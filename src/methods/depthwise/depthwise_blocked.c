@@ -127,8 +127,12 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
     const block_cost cost = find_cost(plan, p);
     const gops_conv_geometry *conv = &plan->conv;
     const double blocks = (double)(conv->batch * p->blocks),
-                 conversion = plan->type->native ? 1 : 3;
+                 conversion = plan->type->native ? 1 : 2.3;
     const double outputs = (double)conv->output_pixels;
+    /* A product of 32-bit integers is two operations of AVX-512 (Zen 5); AVX2's estimate has room for it. */
+    const bool slow = gops_is_integer(plan->type) && plan->type->bytes == 4 &&
+                      plan->kernels->vector_bytes > AVX2_BYTES;
+    const double slow_tap = slow ? 2 : 1;
     const gops_depthwise_axis *axis = p->layout.axis;
     const double rows = outputs / (double)axis[2].output;
     const double taps =
@@ -140,7 +144,7 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
     return (double)plan->items * item + blocks * move * cost.in * (double)conv->data_pixels +
            blocks * (double)conv->channels_out *
                (outputs * cost.out * move +
-                part_of_taps(p) * taps * (outputs * cost.tap + rows * tap_row));
+                part_of_taps(p) * taps * (outputs * cost.tap * slow_tap + rows * tap_row));
 }
 
 static gops_status blocked_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)

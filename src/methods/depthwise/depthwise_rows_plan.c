@@ -90,12 +90,12 @@ static void choose_blocks(const gops_plan *plan, gops_depthwise_rows_plan *p)
 
 /* Estimated nanoseconds on one thread. The constants were fitted to 28 layers of f32, from 1 to
  * 1152 channels and from 7 to 512 columns, on a Zen 5 with AVX-512, and meet their times within
- * 30%. */
+ * 30%; those of bytes that are split by strides, and of sums that are converted, to 17 layers of i8. */
 static double rows_estimate(const gops_plan *plan, const gops_depthwise_rows_plan *p)
 {
     static const double item = 78, filter = 30, row = 0.7, vector = 1.0, split_vector = 1.3,
                         sum_vector = 0.54, tap_vector = 0.14, single_tap = 0.3,
-                        subconv_vector = 3.5;
+                        subconv_vector = 3.5, copied_vector = 1.75, split_bytes_row = 6.5;
     const gops_depthwise_axis *axis = p->layout.axis;
     const int64_t lanes = gops_depthwise_lanes(plan);
     const double planes = (double)p->planes;
@@ -113,14 +113,16 @@ static double rows_estimate(const gops_plan *plan, const gops_depthwise_rows_pla
     }
     positions *= (double)gops_ceil_div(axis[2].count, lanes);
     const double tap = axis[1].step > 2 ? single_tap : tap_vector;
+    const bool splits = p->layout.residues > 1;
+    const double store = (subconvs > 1 ? subconv_vector : copied_vector) * conversion;
     return (double)plan->items * item + gops_depthwise_clear_ns(plan, p->layout.begin.sums) +
            filters * filter * (double)(axis[0].subconvs * axis[1].subconvs) +
            planes * rows *
-               (row + (double)gops_ceil_div(axis[2].data, lanes) * conversion *
-                          (p->layout.residues > 1 ? split_vector : vector)) +
+               (row + (splits && plan->type->bytes == 1 ? split_bytes_row : 0) +
+                (double)gops_ceil_div(axis[2].data, lanes) * conversion *
+                    (splits ? split_vector : vector)) +
            filters * positions *
-               (tap * (double)plan->conv.taps +
-                subconvs * (p->in_place ? sum_vector : subconv_vector * conversion));
+               (tap * (double)plan->conv.taps + subconvs * (p->in_place ? sum_vector : store));
 }
 
 static gops_status rows_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
