@@ -245,7 +245,7 @@ static void many_threads_find_work(void)
         {"direct", 128, 128, 56, 3},           {"direct", 512, 512, 14, 3},
         {"implicit", 128, 128, 56, 3},         {"implicit", 512, 512, 14, 3},
         {"pointwise/pixels", 256, 512, 56, 1}, {"pointwise/pixels", 1024, 2048, 7, 1},
-        {"subconv", 256, 256, 28, 4},
+        {"subconv", 256, 256, 28, 4},          {"winograd/f4", 128, 512, 56, 3},
     };
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
         const int64_t width = layers[i].width, kernel = layers[i].kernel;
@@ -253,6 +253,7 @@ static void many_threads_find_work(void)
         gops_problem problem = {
             .operation = transposed ? GOPS_PROBLEM_DECONV : GOPS_PROBLEM_CONV,
             .threads = MANY,
+            .accuracy = GOPS_ACCURACY_RELAXED,
             .algorithm = layers[i].algorithm,
             .data = {GOPS_F32, 4, {1, layers[i].in, width, width}},
             .filter = {GOPS_F32, 5, {1, layers[i].out, layers[i].in, kernel, kernel}}};

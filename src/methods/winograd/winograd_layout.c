@@ -15,6 +15,7 @@ enum {
     /* A large layer is cut into at least MIN_ITEMS work items, so that all threads find work, but
      * not into items of fewer than SMALL_ITEM multiplications of the definition. */
     MIN_ITEMS = 16,
+    ITEMS_A_THREAD = 2, /* of many threads */
     SMALL_ITEM = 500000,
     /* Tiles that share what is loaded of the weights, which are streamed once for each block. */
     MIN_BLOCK_TILES = 24,
@@ -86,18 +87,24 @@ static int64_t odd_lines(int64_t values, int64_t bytes)
 }
 
 /* Work items: blocks of tiles of images and groups; where these are few, also blocks of output
- * channels, and the transformed data is shared if there is room. */
+ * channels, if there is room to share the transformed data. Where there is none, these are cut for many threads only:
+ * each item then transforms the data for itself. */
 static void divide_into_items(const gops_plan *plan, gops_winograd_layout *p, int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t min_items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, MIN_ITEMS);
+    const int64_t most = conv->flops / 2 / SMALL_ITEM, min_items = gops_clamp(most, 1, MIN_ITEMS);
+    const int64_t many = (int64_t)ITEMS_A_THREAD * plan->workers;
     const int64_t blocks =
         gops_mul_saturate(gops_mul_saturate(conv->batch, conv->groups), p->tile_blocks);
     const int64_t wanted = gops_min(gops_ceil_div(min_items, blocks), p->channel_blocks);
     const bool shares =
         wanted > 1 && gops_mul_saturate(blocks, p->points_bytes) <= worker_limit / 2;
     p->block_items = shares ? wanted : 1;
-    p->depth_items = shares ? gops_min(wanted, p->depth_vectors) : 0;
+    if (many > MIN_ITEMS) {
+        const int64_t parts = gops_ceil_div(gops_clamp(most, 1, many), blocks);
+        p->block_items = gops_clamp(parts, p->block_items, p->channel_blocks);
+    }
+    p->depth_items = shares ? gops_min(p->block_items, p->depth_vectors) : 0;
 }
 
 /* Cuts the tiles of an image into blocks of at most `most` tiles, and lays out the workspace. */
@@ -120,7 +127,7 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
                  INT64_MAX / 2),
         GOPS_WORKSPACE_ALIGNMENT);
     divide_into_items(plan, p, worker_limit);
-    const bool shares = p->block_items > 1;
+    const bool shares = p->depth_items > 0;
     const int64_t columns = gops_round_up(p->input_tiles * p->m + p->points - p->m,
                                           gops_max(lanes, GOPS_WINOGRAD_PAIRS_COLUMNS));
     const int64_t outputs = p->block_vectors * lanes * p->m * p->output_tiles * p->m;

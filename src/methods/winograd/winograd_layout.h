@@ -30,8 +30,8 @@ typedef struct gops_winograd_layout {
     int64_t vectors;        /* of output channels */
     int64_t channel_blocks; /* of output channels */
     int64_t block_vectors;  /* of the largest block */
-    /* `block_items` work items share the products of a block of tiles. If these are several, items before a
-     * barrier, `depth_items` for each block of tiles, write the transformed data to the shared workspace, points_bytes
+    /* `block_items` work items share the products of a block of tiles. If they share its transformed data too, items
+     * before a barrier, `depth_items` for each block of tiles (else 0), write it to the shared workspace, points_bytes
      * for each block. */
     int64_t block_items, depth_items, points_bytes;
     bool weights_beyond_l2;                   /* the second level cache does not hold them */
