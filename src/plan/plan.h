@@ -241,6 +241,12 @@ static inline gops_axis gops_zyx_axis(const gops_conv_geometry *conv, int a)
                    : (gops_axis){.data = 1, .kernel = 1, .output = 1, .stride = 1, .dilation = 1};
 }
 
+/* How many items many threads want, so that one that is held up leaves some to the others. */
+static inline int64_t gops_items_for_threads(const gops_plan *plan)
+{
+    return 2 * (int64_t)plan->workers;
+}
+
 /* Images in the data. */
 static inline int64_t gops_batch(const gops_plan *plan)
 {

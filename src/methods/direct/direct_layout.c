@@ -13,7 +13,6 @@ enum {
     /* A large layer is cut into at least MIN_ITEMS work items, so that all threads find work, but
      * not into items of fewer than SMALL_ITEM multiplications. */
     MIN_ITEMS = 16,
-    ITEMS_A_THREAD = 2, /* of many threads */
     SMALL_ITEM = 200000,
     SUMS_BYTES = 32 << 10, /* of the tile rows that are computed at a time, at least */
     MIN_DEPTH = 8,         /* a loop this short pays for its beginning and end */
@@ -259,7 +258,7 @@ static void explain(gops_plan *plan, const gops_direct_layout *p)
 static void divide_for_threads(const gops_plan *plan, int64_t worker_limit,
                                gops_direct_layout *chosen)
 {
-    const int64_t wanted = (int64_t)ITEMS_A_THREAD * plan->workers;
+    const int64_t wanted = gops_items_for_threads(plan);
     gops_direct_layout p = *chosen;
     if (plan->workers == 1 && p.block_items == 1) {
         p.group_items = p.row_items = 1;

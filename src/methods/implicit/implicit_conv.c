@@ -313,7 +313,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_
 static void cut_for_threads(const gops_plan *plan, const gops_tile *tile, gops_tile_form form,
                             int64_t blocks, int64_t worker_limit, gops_implicit *p)
 {
-    const int64_t most = gops_max(blocks, gops_implicit_wanted_items(plan));
+    const int64_t most = gops_max(blocks, gops_items_for_threads(plan));
     gops_implicit cut;
     if ((gops_implicit_wants_less(plan) || gops_implicit_wants_more(plan, p)) &&
         implicit_lay_out(plan, tile, form, true, blocks > 1 ? most : 1, worker_limit, &cut) &&

@@ -7,7 +7,6 @@
 enum {
     /* A large layer is divided into this many items at least, so that all threads find work ... */
     MIN_ITEMS = 8,
-    ITEMS_A_THREAD = 2, /* ... that is, of many threads */
     /* ... unless an item would do fewer multiplications, for each channel of a lane, than are worth
      * the copies. */
     MIN_ITEM_MULTIPLIES = 200000,
@@ -185,22 +184,17 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
     return conv->axes;
 }
 
-int64_t gops_implicit_wanted_items(const gops_plan *plan)
-{
-    return (int64_t)ITEMS_A_THREAD * plan->workers;
-}
-
 bool gops_implicit_wants_more(const gops_plan *plan, const gops_implicit *p)
 {
     const int64_t groups = gops_mul_saturate(plan->conv.batch, plan->conv.groups);
     const int64_t items = gops_mul_saturate(groups, p->channel_blocks * p->boxes);
-    const int64_t wanted = gops_implicit_wanted_items(plan);
+    const int64_t wanted = gops_items_for_threads(plan);
     return items < (wanted > MIN_ITEMS ? wanted : plan->workers);
 }
 
 bool gops_implicit_wants_less(const gops_plan *plan)
 {
-    const int64_t wanted = gops_implicit_wanted_items(plan);
+    const int64_t wanted = gops_items_for_threads(plan);
     return plan->workers == 1 || (wanted < MIN_ITEMS && plan->conv.taps > 1);
 }
 
@@ -213,7 +207,7 @@ static int64_t fewer_items(const gops_plan *plan, int64_t data)
     const int64_t items = gops_ceil_div(bytes, plan->machine.l2_bytes / 3);
     return plan->workers == 1
                ? items
-               : gops_round_up(gops_max(items, gops_implicit_wanted_items(plan)), plan->workers);
+               : gops_round_up(gops_max(items, gops_items_for_threads(plan)), plan->workers);
 }
 
 /* How many items the product of `data` values is worth. */
@@ -224,7 +218,7 @@ static int64_t count_items(const gops_plan *plan, const gops_implicit *p, int64_
     if (p->for_threads && gops_implicit_wants_less(plan)) {
         items = gops_min(items, fewer_items(plan, data));
     } else if (p->for_threads) {
-        items = gops_max(items, gops_implicit_wanted_items(plan));
+        items = gops_max(items, gops_items_for_threads(plan));
     }
     if (!plan->quantized) {
         return gops_clamp(multiplies / MIN_ITEM_MULTIPLIES, 1, items);

@@ -19,8 +19,7 @@ typedef struct gops_implicit_tap {
 } gops_implicit_tap;
 gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap);
 
-/* How many items the threads of a plan want; whether `p` has too few for them; and whether it may have fewer. */
-int64_t gops_implicit_wanted_items(const gops_plan *plan);
+/* Whether `p` has too few items for the threads of a plan; and whether these need no more than the caches ask for. */
 bool gops_implicit_wants_more(const gops_plan *plan, const gops_implicit *p);
 bool gops_implicit_wants_less(const gops_plan *plan);
 

@@ -15,7 +15,6 @@ enum {
     /* A large layer is cut into at least MIN_ITEMS work items, so that all threads find work, but
      * not into items of fewer than SMALL_ITEM multiplications of the definition. */
     MIN_ITEMS = 16,
-    ITEMS_A_THREAD = 2, /* of many threads */
     SMALL_ITEM = 500000,
     /* Tiles that share what is loaded of the weights, which are streamed once for each block. */
     MIN_BLOCK_TILES = 24,
@@ -93,7 +92,7 @@ static void divide_into_items(const gops_plan *plan, gops_winograd_layout *p, in
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t most = conv->flops / 2 / SMALL_ITEM, min_items = gops_clamp(most, 1, MIN_ITEMS);
-    const int64_t many = (int64_t)ITEMS_A_THREAD * plan->workers;
+    const int64_t many = gops_items_for_threads(plan);
     const int64_t blocks =
         gops_mul_saturate(gops_mul_saturate(conv->batch, conv->groups), p->tile_blocks);
     const int64_t wanted = gops_min(gops_ceil_div(min_items, blocks), p->channel_blocks);
