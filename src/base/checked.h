@@ -77,8 +77,8 @@ typedef struct gops_range {
     int64_t begin, end;
 } gops_range;
 
-/* Part `i` of 0 to whole - 1 cut into `parts`, which differ by at most 1, the larger ones among the others, so that each
- * run of them has its share. */
+/* Part `i` of 0 to whole - 1 cut into `parts`, which differ by at most 1, the larger ones among the others, so that
+ * each run of them has its share. */
 static inline gops_range gops_part(int64_t whole, int64_t parts, int64_t i)
 {
     const int64_t size = whole / parts, larger = whole % parts;

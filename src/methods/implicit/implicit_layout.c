@@ -198,9 +198,9 @@ bool gops_implicit_wants_less(const gops_plan *plan)
     return plan->workers == 1 || (wanted < MIN_ITEMS && plan->conv.taps > 1);
 }
 
-/* Few threads need no more items than keep the data of one, its copy and its outputs in the second level cache. In 8 bits
- * 64 -> 64 on 56x56 takes 0.96 of the time of eight items, 3x3 layers 0.96 to 0.98; 32 -> 16 on 112x112 took 1.04 in a
- * single item. With two threads, of layers with several taps, 128 -> 128 with stride 2 on 56x56 0.95 (Zen 5). */
+/* Few threads need no more items than keep the data of one, its copy and its outputs in the second level cache. In 8
+ * bits 64 -> 64 on 56x56 takes 0.96 of the time of eight items, 3x3 layers 0.96 to 0.98; 32 -> 16 on 112x112 took 1.04
+ * in a single item. With two threads, of layers with several taps, 128 -> 128 with stride 2 on 56x56 0.95 (Zen 5). */
 static int64_t fewer_items(const gops_plan *plan, int64_t data)
 {
     const int64_t bytes = gops_mul_saturate(data, gops_compute_bytes(plan->type->compute));

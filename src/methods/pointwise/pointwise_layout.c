@@ -352,10 +352,10 @@ static void divide(gops_plan *plan, gops_pointwise_layout *p, int64_t least, int
     lay_out_workspace(plan, p, panel, worker_limit);
 }
 
-/* Divides the work into as many items as the threads want. Few for few of them, as an item reads its panel once for each
- * of its blocks of channels, and a copy of it pays: in networks 1x1 layers take 0.96 to 1.0 of the time with one thread,
- * 0.93 to 1.0 with two, those of more than 640 channels on 14x14 0.89 (Zen 5). Not where their workspace is beyond the
- * limit. */
+/* Divides the work into as many items as the threads want. Few for few of them, as an item reads its panel once for
+ * each of its blocks of channels, and a copy of it pays: in networks 1x1 layers take 0.96 to 1.0 of the time with one
+ * thread, 0.93 to 1.0 with two, those of more than 640 channels on 14x14 0.89 (Zen 5). Not where their workspace is
+ * beyond the limit. */
 static void divide_for_threads(gops_plan *plan, gops_pointwise_layout *p, int64_t worker_limit)
 {
     const int64_t threads = plan->workers, least = threads == 1 ? 1 : ITEMS_A_THREAD * threads;
