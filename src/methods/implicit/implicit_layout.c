@@ -4,6 +4,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 
+#include <float.h>
+
 enum {
     /* A large layer is divided into this many items at least, so that all threads find work ... */
     MIN_ITEMS = 8,
@@ -154,6 +156,39 @@ static bool cut_boxes(gops_implicit *p, int axes, const gops_axis *axis, int64_t
             return fits;
         }
     }
+}
+
+/* Makes boxes smaller, but not below half, where each of the plan's threads then has less to do. There are `images`
+ * times as many. Two threads take 16 boxes of 64 -> 64, 3x3 on 128x128, in 0.92 of the time of 11, and 8 of 4 rows of
+ * 192 -> 192 on 32x64 in 0.88 of that of 6, the last of which had two (Zen 5). */
+static void even_boxes(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
+                       int64_t images)
+{
+    const int64_t output = axis[p->cut].output;
+    const int64_t cuts = gops_ceil_div(output, p->cut_pixels);
+    const int64_t others = gops_mul_saturate(p->boxes / cuts, images) % plan->workers;
+    /* That share an axis which is cut. */
+    const int64_t threads = plan->workers / gops_gcd(others, plan->workers);
+    if (threads == 1 || threads > cuts) {
+        return;
+    }
+    const int64_t step = 1 + p->cut_pixels / 64;
+    int64_t best = p->cut_pixels, count[GOPS_MAX_SPATIAL];
+    double least = DBL_MAX;
+    for (int64_t pixels = p->cut_pixels; pixels >= gops_ceil_div(p->cut_pixels, 2);
+         pixels -= step) {
+        const int64_t of_thread = gops_ceil_div(gops_ceil_div(output, pixels), threads);
+        /* The fraction stands for what each box copies besides. */
+        const double cost = (double)of_thread * ((double)pixels + 0.0625);
+        if (cost < least) {
+            best = pixels;
+            least = cost;
+        }
+    }
+    p->cut_pixels = best;
+    p->boxes = count_boxes(p, axis);
+    box_counts(p, axes, axis, count);
+    fill_padded_input(p, axes, axis, count, gops_compute_bytes(plan->type->compute));
 }
 
 int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
@@ -323,6 +358,9 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
         const int64_t all = gops_mul_saturate(images, p->boxes);
         const int64_t blocks = gops_clamp(gops_ceil_div(items, all), 1, p->channel_blocks);
         cut_channels(plan, p, channels, unit, gops_ceil_div(units, blocks));
+    }
+    if (many && p->boxes > 1 && p->granule == 1) {
+        even_boxes(plan, p, axes, axis, gops_mul_saturate(images, p->channel_blocks));
     }
     return true;
 }
