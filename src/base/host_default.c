@@ -4,6 +4,7 @@
 #include "base/host_default.h"
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/locks.h"
@@ -14,18 +15,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 int gops_default_threads(void)
 {
     return omp_get_max_threads();
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Until then, in ns of the clock, calls are made by one thread: openmp_for. */
@@ -62,7 +55,7 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
                       int64_t count)
 {
     (void)context;
-    const int64_t start = now_ns();
+    const int64_t start = gops_now_ns();
     const bool alone = start < atomic_load_explicit(&alone_until, memory_order_relaxed);
     int64_t done = start;
     atomic_bool late = false;
@@ -70,16 +63,16 @@ static int openmp_for(void *context, void (*task)(void *argument, int64_t index)
      * which cblas.c changes; the host's stay as they are. */
 #pragma omp parallel for schedule(static, 1) num_threads(alone ? 1 : (int)count)
     for (int64_t i = 0; i < count; i++) {
-        if (i == omp_get_thread_num() && !alone && now_ns() - start > LONG_NS) {
+        if (i == omp_get_thread_num() && !alone && gops_now_ns() - start > LONG_NS) {
             atomic_store_explicit(&late, true, memory_order_relaxed);
         }
         task(argument, i);
         if (i == 0) { /* on the calling thread */
-            done = now_ns();
+            done = gops_now_ns();
         }
     }
     if (!alone && count > 1) {
-        const int64_t end = now_ns(), waited = end - done;
+        const int64_t end = gops_now_ns(), waited = end - done;
         const bool waits = atomic_load_explicit(&late, memory_order_relaxed) ||
                            (waited > LONG_NS && waited > done - start);
         if (atomic_exchange_explicit(&waited_before, waits, memory_order_relaxed) && waits) {

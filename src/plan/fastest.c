@@ -10,11 +10,11 @@
 #include "plan/make.h"
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     ROUNDS = 5,
@@ -25,13 +25,6 @@ enum {
 /* The byte that fills the buffers: a small normal number in every floating point type. Memory that
  * was never written would be one page of zeros, which stays in the cache. */
 enum { FILLING = 0x3c };
-
-static double now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 /* Bytes of the buffers, which lie one after the other in one allocation. */
 typedef struct buffer_sizes {
@@ -77,20 +70,20 @@ static gops_arguments arguments_in(unsigned char *memory, const buffer_sizes *si
 static gops_status trial_execute(gops_trial *trial, gops_arguments *arguments, gops_error *error)
 {
     arguments->filter = trial->filter;
-    const double start = now_ns();
+    const int64_t start = gops_now_ns();
     const gops_status status = gops_execute(&trial->plan, arguments, error);
-    trial->ns = fmin(trial->ns, now_ns() - start);
+    trial->ns = fmin(trial->ns, (double)(gops_now_ns() - start));
     return status;
 }
 
 /* Executes the plan for the time of a turn. */
 static gops_status take_turn(gops_trial *trial, gops_arguments *arguments, gops_error *error)
 {
-    const double start = now_ns();
+    const int64_t start = gops_now_ns();
     gops_status status;
     do {
         status = trial_execute(trial, arguments, error);
-    } while (status == GOPS_OK && now_ns() - start < TURN_NS);
+    } while (status == GOPS_OK && gops_now_ns() - start < TURN_NS);
     return status;
 }
 

@@ -153,7 +153,7 @@ enum {
     /* The filter_variant of a plan with an empty output. It packs nothing, so its filter must not
      * fit any other plan. */
     GOPS_EMPTY_VARIANT = -1,
-    /* The default budget of a thread, from the contract in groupops/plan.h. */
+    /* The default budget of a thread: max_workspace of groupops/options.h. */
     GOPS_DEFAULT_WORKER_BYTES = 4 << 20,
 };
 
@@ -244,7 +244,8 @@ static inline gops_axis gops_zyx_axis(const gops_conv_geometry *conv, int a)
 /* How many items many threads want, so that one that is held up leaves some to the others. */
 static inline int64_t gops_items_for_threads(const gops_plan *plan)
 {
-    return 2 * (int64_t)plan->workers;
+    enum { MOST = 1 << 16 };
+    return gops_min(2 * (int64_t)plan->workers, MOST);
 }
 
 /* Images in the data. */

@@ -5,7 +5,8 @@
  *
  * That is what engines fuse most: a bias with relu or relu6. It costs a kernel three instructions
  * for each vector that it stores, and no pass over the output. gops_store applies all other
- * post-ops. The formula and its order are those of post_ops.inc.h, so both give the same bits.
+ * post-ops. The formula and its order are those of post_ops.inc.h, so both give the same bits, but for
+ * a sum of -0: here a missing bias is +0, there it is not added.
  */
 #ifndef GOPS_POST_OPS_EPILOGUE_H
 #define GOPS_POST_OPS_EPILOGUE_H

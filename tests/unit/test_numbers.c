@@ -349,6 +349,51 @@ static void signed_zeros(void)
     printf("%lld plans: ", (long long)checks);
 }
 
+/* Every pixel of a 1x1 layer with equal data has the same bits, a sum that underflows to -0 too, if its bias is -0. */
+static int one_value(void *context, const gops_plan *plan)
+{
+    state *s = context;
+    gops_problem_text text;
+    gops_reference_geometry g;
+    gops_tensor output;
+    int64_t others = 0;
+    gops_problem_reference_shape(s->problem, &g, &output);
+    gops_problem_clear_output(s->problem, &s->buffers);
+    execute(s, plan);
+    const float *values = s->buffers.output.memory;
+    for (int64_t i = 1; i < gops_test_elements(&output); i++)
+        others += memcmp(values, values + i, sizeof *values) != 0;
+    s->checks++;
+    return gops_test_check(others == 0, "%s, %s: %lld of the outputs are %a, and others not",
+                           gops_problem_describe(s->problem, &text), gops_isa(), (long long)others,
+                           (double)values[0]);
+}
+
+static void underflow_has_one_sign(void)
+{
+    gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
+                            .with_bias = true,
+                            .data = GOPS_TEST_TENSOR(GOPS_F32, 1, 5, 7, 7),
+                            .filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 8, 5, 1, 1)};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 78);
+    gops_reference_geometry g;
+    gops_tensor output;
+    gops_problem_reference_shape(&problem, &g, &output);
+    state s = {.problem = &problem};
+    s.buffers = gops_problem_buffers_create(&problem, &output, &random);
+    float *data = s.buffers.data.memory, *weights = s.buffers.weights.memory;
+    float *bias = s.buffers.bias.memory;
+    for (int64_t i = 0; i < gops_test_elements(&problem.data); i++)
+        data[i] = 1e-30F;
+    for (int64_t i = 0; i < gops_test_elements(&problem.filter); i++)
+        weights[i] = -1e-30F;
+    for (int64_t i = 0; i < problem.filter.dims[1]; i++)
+        bias[i] = -0.0F;
+    gops_test_every_plan(&problem, one_value, &s);
+    gops_problem_buffers_destroy(&s.buffers);
+    printf("%lld plans: ", (long long)s.checks);
+}
+
 /* Numbers whose products are denormals of the accumulator: kept, to the bound of the reference. */
 static void denormals(void)
 {
@@ -427,6 +472,7 @@ int main(void)
                                            {"factor_beyond_double", factor_beyond_double},
                                            {"variance_beyond_double", variance_beyond_double},
                                            {"signed_zeros", signed_zeros},
+                                           {"underflow_has_one_sign", underflow_has_one_sign},
                                            {"denormals", denormals},
                                            {"least_epsilon", least_epsilon},
                                            {NULL, NULL}};

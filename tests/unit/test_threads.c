@@ -153,6 +153,36 @@ static void same_bytes_for_any_threads(void)
     }
 }
 
+/* Sums that underflow have the same sign, too, whatever taps on padding the items leave out. Of every algorithm. */
+static void same_zeros_for_any_threads(void)
+{
+    enum { TAPS = 9, NEGATIVE = 6 };
+    gops_problem layers[] = {
+        {.data = {GOPS_F32, 4, {1, 96, 33, 7}}, .filter = {GOPS_F32, 5, {1, 96, 96, 3, 3}}},
+        {.data = {GOPS_F32, 4, {1, 16, 40, 9}}, .filter = {GOPS_F32, 5, {1, 48, 16, 3, 3}}},
+        {.data = {GOPS_F32, 4, {1, 9, 7, 7}}, .filter = {GOPS_F32, 5, {1, 8, 9, 3, 3}}},
+    };
+    for (size_t l = 0; l < sizeof layers / sizeof layers[0]; l++) {
+        gops_problem problem = layers[l];
+        problem.conv = (gops_conv_attributes){.pads_begin = LIST(1, 1), .pads_end = LIST(1, 1)};
+        gops_tensor output;
+        gops_problem_buffers buffers = start(&problem, &output);
+        gops_reference_result result;
+        float *data = buffers.data.memory, *weights = buffers.weights.memory;
+        for (int64_t i = 0; i < gops_test_elements(&problem.data); i++)
+            data[i] = 1e-30f;
+        for (int64_t i = 0; i < gops_test_elements(&problem.filter); i++)
+            weights[i] = i % TAPS < NEGATIVE ? -1e-30f : 1e-30f;
+        gops_problem_reference(&problem, &buffers, &result);
+        for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
+            problem.algorithm = gops_algorithm_name(i);
+            same_bytes(&problem, &result, &buffers, &output);
+        }
+        gops_reference_result_destroy(&result);
+        gops_problem_buffers_destroy(&buffers);
+    }
+}
+
 /* Plans the problem, and finds what was chosen. */
 static gops_status choose(const gops_problem *problem, gops_plan_info *info)
 {
@@ -229,6 +259,59 @@ static void one_choice_for_any_threads(void)
                                 (status != GOPS_OK || strcmp(many.algorithm, other.algorithm) == 0),
                             "%s: other than with more threads",
                             gops_problem_describe(&problem, &text));
+        }
+    }
+}
+
+/* What the plan estimated for the algorithms that it did not take, in the words of `why`, up to the last comma: the end
+ * may be cut off. */
+static void read_estimates(const gops_problem *problem, char *estimates, size_t bytes)
+{
+    gops_plan *plan = NULL;
+    gops_plan_info info = GOPS_PLAN_INFO_INIT;
+    gops_error error = {GOPS_OK, ""};
+    gops_problem_text text;
+    estimates[0] = '\0';
+    if (gops_test_check(gops_problem_plan(problem, &plan, &error) == GOPS_OK, "%s: %s",
+                        gops_problem_describe(problem, &text), error.message) &&
+        gops_plan_get_info(plan, &info, NULL) == GOPS_OK) {
+        const char *begin = strrchr(info.why, ';'), *end = strrchr(info.why, ',');
+        if (begin != NULL && end > begin)
+            snprintf(estimates, bytes, "%.*s", (int)(end - begin), begin);
+    }
+    gops_plan_destroy(plan);
+}
+
+/* Into how many items the work is cut does not change the estimates. */
+static void one_estimate_for_any_threads(void)
+{
+    enum { DRAWN = 200 };
+    static const int32_t threads[] = {1, 8, 9, 16, 64};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 23);
+    for (int i = 0; i < DRAWN; i++) {
+        const int64_t kernel = 1 + i % 3, width = gops_test_random_range(&random, 4, 60);
+        const int64_t in = gops_test_random_range(&random, 1, 500),
+                      out = gops_test_random_range(&random, 1, 2000);
+        const gops_type type = i % 2 == 0 ? GOPS_F32 : GOPS_U8;
+        gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
+                                .accuracy = GOPS_ACCURACY_RELAXED,
+                                .output_type = type == GOPS_U8 ? GOPS_I32 : 0,
+                                .data = {type, 4, {1, in, width, width}},
+                                .filter = {type, 5, {1, out, in, kernel, kernel}}};
+        if (i % 5 == 4) { /* transposed: in and out change places */
+            problem.operation = GOPS_PROBLEM_DECONV;
+            problem.filter = (gops_tensor){type, 5, {1, in, out, kernel, kernel}};
+        }
+        char first[600], other[600];
+        for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+            gops_problem_text text;
+            problem.threads = threads[t];
+            read_estimates(&problem, t == 0 ? first : other, sizeof first);
+            const size_t both = t == 0                          ? 0
+                                : strlen(first) < strlen(other) ? strlen(first)
+                                                                : strlen(other);
+            gops_test_check(t == 0 || memcmp(first, other, both) == 0, "%s: %s\n%s",
+                            gops_problem_describe(&problem, &text), first, other);
         }
     }
 }
@@ -353,8 +436,10 @@ int main(void)
 {
     static const gops_test_case cases[] = {
         {"same_bytes_for_any_threads", same_bytes_for_any_threads},
+        {"same_zeros_for_any_threads", same_zeros_for_any_threads},
         {"workspaces_apart", workspaces_apart},
         {"one_choice_for_any_threads", one_choice_for_any_threads},
+        {"one_estimate_for_any_threads", one_estimate_for_any_threads},
         {"many_threads_find_work", many_threads_find_work},
         {"one_plan_for_many_threads", one_plan_for_many_threads},
         {NULL, NULL}};

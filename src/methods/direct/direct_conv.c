@@ -271,7 +271,7 @@ static void run_tile_rows(direct_item *item, int64_t first, int64_t count, bool 
     }
     if (last_depth && stores) {
         gops_store_rows(
-            plan, item->job, item->epilogue, item->channel, item->element + first_pixel,
+            plan, item->rest, item->epilogue, item->channel, item->element + first_pixel,
             &(gops_store_values){
                 .values = item->outputs, .ld = pixels, .rows = item->channels, .count = pixels});
     }

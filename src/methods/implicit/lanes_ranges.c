@@ -6,7 +6,8 @@
  * nothing, and tiles of such rows leave them out: 3 x 3 on 14 x 14 pixels has 0.95 of the products.
  *
  * Taps of the last axis lie on padding for the first or the last pixel of a row. Where a tile of single
- * pixels begins or ends with a row, that column leaves these taps out: 0.95 again.
+ * pixels begins or ends with a row, and has loops for it (gops_tiles.least_row), that column leaves these
+ * taps out: 0.95 again.
  */
 #include "methods/implicit/lanes_run.h"
 
@@ -45,9 +46,13 @@ static int64_t cost_of(const gops_implicit_pass *pass, int64_t lanes, int64_t co
     return (columns - rest + padded) * depth;
 }
 
-/* Whether padding adds nothing: it is the zero point of quads, and 0 of pairs. */
-static bool padding_is_zero(const gops_plan *plan, const gops_job *job)
+/* Whether steps on padding may be left out: it is the zero point of quads, and 0 elsewhere. Sums of bf16 that underflow
+ * to -0 become +0 by such steps; those of f32 do without them (implicit_blocked.inc.h). */
+static bool may_leave_out(const gops_plan *plan, const gops_job *job)
 {
+    if (gops_plan_takes_bf16(plan)) {
+        return false;
+    }
     return !plan->quantized || !gops_lanes_are_quads(plan) ||
            gops_lanes_data(plan, job, NULL).zero == 0;
 }
@@ -61,8 +66,8 @@ static void find_rows(const gops_implicit *p, const gops_axis *axis, int64_t fir
     const int64_t length = item->box.count[last];
     const gops_implicit_range begin = range_of_row(axis, 0, axis->kernel);
     const gops_implicit_range end = range_of_row(axis, length - 1, axis->kernel);
-    const int64_t inside = end.first + end.depth;
-    if (last > 0 && length == axis->output && length > 1 && p->planes % width == 0 &&
+    const int64_t inside = end.first + end.depth, least = gops_plan_tiles(item->plan)->least_row;
+    if (least > 0 && last > 0 && length == axis->output && length > 1 && p->planes % width == 0 &&
         begin.first < inside && (begin.first > 0 || inside < axis->kernel)) {
         item->pass.rows = (gops_implicit_rows){
             .length = length,
@@ -82,7 +87,7 @@ void gops_lanes_find_ranges(const gops_implicit *p, const gops_axis *axis, const
     int64_t row = 1, split = 0, ranges = 0, columns;
     pass->ranges = 0;
     pass->rows.length = 0;
-    if (p->pixels_form || p->depth_block < depth || !padding_is_zero(item->plan, item->job)) {
+    if (p->pixels_form || p->depth_block < depth || !may_leave_out(item->plan, item->job)) {
         return;
     }
     find_rows(p, last, first, item);

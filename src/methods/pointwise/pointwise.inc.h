@@ -94,7 +94,9 @@ GOPS_INLINE void store_column(const gops_pointwise_work *work, const int mr, C *
         C value = (*sum)[i];
         if (bounds != NULL) {
             value += bias[i * work->bias_step];
-            value += residual != NULL ? residual[i * work->output_ld] : 0;
+            if (residual != NULL) {
+                value += residual[i * work->output_ld];
+            }
             value = value < bounds[0] ? bounds[0] : value;
             value = value > bounds[1] ? bounds[1] : value;
         }

@@ -243,7 +243,7 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
             work->copy = NULL;
         }
         if (stores) {
-            gops_store_rows(plan, item->job, item->epilogue, item->channel + channel, element,
+            gops_store_rows(plan, item->rest, item->epilogue, item->channel + channel, element,
                             &(gops_store_values){.values = work->output,
                                                  .ld = work->output_ld,
                                                  .rows = work->blocks * channels,

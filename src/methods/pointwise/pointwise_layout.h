@@ -14,7 +14,7 @@ typedef struct gops_even_split {
 
 typedef struct gops_pointwise_layout {
     gops_even_split blocks; /* of C_OUT: the channels of a tile */
-    gops_even_split panels; /* of the pixels, in units */
+    gops_even_split panels; /* of the pixels, in units, the larger ones last: panel_units */
     int64_t unit; /* a vector; or 1 where panels have the most vectors and a tail after them */
     int64_t depth_block; /* input channels at a time */
     /* The data of an image and group does not stay in half of the L2; its weights do not. */

@@ -85,29 +85,31 @@ static int64_t odd_lines(int64_t values, int64_t bytes)
     return (lines | 1) * GOPS_CACHE_LINE / bytes;
 }
 
-/* Work items: blocks of tiles of images and groups; where these are few, also blocks of output
- * channels, if there is room to share the transformed data. Where there is none, these are cut for many threads only:
- * each item then transforms the data for itself. */
-static void divide_into_items(const gops_plan *plan, gops_winograd_layout *p, int64_t worker_limit)
+/* At least `least` work items, but small ones: blocks of tiles of images and groups; where these are few, also blocks of
+ * output channels, if there is room to share the transformed data. Where there is none, these are cut for many threads
+ * only: each item then transforms the data for itself. */
+static void divide_into_items(const gops_plan *plan, gops_winograd_layout *p, int64_t worker_limit,
+                              int64_t least)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t most = conv->flops / 2 / SMALL_ITEM, min_items = gops_clamp(most, 1, MIN_ITEMS);
-    const int64_t many = gops_items_for_threads(plan);
     const int64_t blocks =
         gops_mul_saturate(gops_mul_saturate(conv->batch, conv->groups), p->tile_blocks);
     const int64_t wanted = gops_min(gops_ceil_div(min_items, blocks), p->channel_blocks);
     const bool shares =
         wanted > 1 && gops_mul_saturate(blocks, p->points_bytes) <= worker_limit / 2;
     p->block_items = shares ? wanted : 1;
-    if (many > MIN_ITEMS) {
-        const int64_t parts = gops_ceil_div(gops_clamp(most, 1, many), blocks);
+    if (least > MIN_ITEMS) {
+        const int64_t parts = gops_ceil_div(gops_clamp(most, 1, least), blocks);
         p->block_items = gops_clamp(parts, p->block_items, p->channel_blocks);
     }
     p->depth_items = shares ? gops_min(p->block_items, p->depth_vectors) : 0;
 }
 
-/* Cuts the tiles of an image into blocks of at most `most` tiles, and lays out the workspace. */
-static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int64_t worker_limit)
+/* Cuts the tiles of an image into blocks of at most `most` tiles, all into at least `items` items, and lays out the
+ * workspace. */
+static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int64_t worker_limit,
+                    int64_t items)
 {
     const gops_winograd_kernels *kernels = plan->kernels->winograd[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute), lanes = kernels->lanes;
@@ -125,7 +127,7 @@ static void lay_out(gops_plan *plan, gops_winograd_layout *p, int64_t most, int6
         gops_min(gops_mul_saturate(p->positions, gops_mul_saturate(p->points_ld, bytes)),
                  INT64_MAX / 2),
         GOPS_WORKSPACE_ALIGNMENT);
-    divide_into_items(plan, p, worker_limit);
+    divide_into_items(plan, p, worker_limit, items);
     const bool shares = p->depth_items > 0;
     const int64_t columns = gops_round_up(p->input_tiles * p->m + p->points - p->m,
                                           gops_max(lanes, GOPS_WINOGRAD_PAIRS_COLUMNS));
@@ -292,16 +294,17 @@ gops_status gops_winograd_prepare(gops_plan *plan, gops_winograd_form form, int6
     p->channel_blocks = gops_ceil_div(p->vectors, kernels->max_vectors);
     p->block_vectors = gops_ceil_div(p->vectors, p->channel_blocks);
     int64_t most = choose_tiles(plan, p);
-    lay_out(plan, p, most, worker_limit);
+    lay_out(plan, p, most, worker_limit, MIN_ITEMS);
     while (most > 1 && plan->worker_bytes > worker_limit - plan->shared_bytes) {
         most /= 2;
-        lay_out(plan, p, most, worker_limit);
+        lay_out(plan, p, most, worker_limit, MIN_ITEMS);
     }
     plan->filter_bytes =
         gops_mul_saturate(gops_mul_saturate(conv->groups * p->depth, p->vectors * kernels->lanes),
                           p->positions * gops_compute_bytes(plan->type->compute));
     p->weights_beyond_l2 = plan->filter_bytes > plan->machine.l2_bytes / 2;
     plan->cost = estimate(plan, p);
+    lay_out(plan, p, most, worker_limit, gops_items_for_threads(plan)); /* as much memory */
     snprintf(plan->why, sizeof plan->why,
              "%s, Winograd's F(%lld,%lld)%s: blocks of %lld tiles of %lldx%lld outputs by %lld "
              "channels",

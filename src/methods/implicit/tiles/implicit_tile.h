@@ -54,9 +54,9 @@ typedef struct gops_tile_work {
     const void *bias; /* one value a channel */
     /* NULL, or what the epilogue adds, laid out like the sums; in the pixels form only. */
     const void *residual;
-    /* Channels form: rows of outputs whose ends leave out steps of K. 0: none; 1: all columns are of one
-     * row; 2: they are two whole rows. K is `begin`, `middle` and `end` steps, again and again, of which
-     * the first column of a row leaves out the former and the last one the latter. */
+    /* Channels form, where gops_tiles has a least_row: rows of outputs whose ends leave out steps of K. 0:
+     * none; 1: all columns are of one row; 2: they are two whole rows. K is `begin`, `middle` and `end` steps,
+     * again and again, of which the first column of a row leaves out the former and the last one the latter. */
     int64_t rows, begin, middle, end;
     int64_t tiles; /* of a call */
 } gops_tile_work;
@@ -105,6 +105,8 @@ typedef struct gops_tiles {
     gops_padded_input_fn *blocks;
     /* Those of AMX that read planes: lanes_wide_planes.inc.h. NULL where there are none. */
     const gops_tile *planes;
+    int64_t
+        least_row; /* columns of a row at whose ends the channels form leaves out steps; 0: none */
 } gops_tiles;
 
 /* What a tile prefetches: weights that are in the cache, where nothing is left. */

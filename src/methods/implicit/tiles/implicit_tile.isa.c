@@ -23,7 +23,7 @@
     &(const gops_tiles)                                                                            \
     {                                                                                              \
         lanes, 1, name##_pixels_list, name##_channels_list, name##_transpose, name##_interleave,   \
-            NULL, NULL, __VA_ARGS__, NULL                                                          \
+            NULL, NULL, __VA_ARGS__, NULL, ROWS                                                    \
     }
 static const gops_tiles *const tiles[GOPS_COMPUTES] = {
     [GOPS_COMPUTE_F32] = TILES(f32, LANES_OF_4, GOPS_ISA_NAME(gops_implicit_blocked),

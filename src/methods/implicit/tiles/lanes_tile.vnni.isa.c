@@ -218,7 +218,7 @@ static void interleave_pairs(const gops_byte_pairs *pairs)
 
 const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
     .tiles = {LANES_OF_4, GOPS_LANE_CHANNELS, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave, WIDE_CALLS(u32), BLOCKED_TILES, NULL, PLANES_TILES},
+              u32_interleave, WIDE_CALLS(u32), BLOCKED_TILES, NULL, PLANES_TILES, ROWS},
     .input = GOPS_ISA_NAME(gops_lanes_input),
 #if defined(GOPS_LANES_BLOCKED) || defined(GOPS_PAIRS_BLOCKED)
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks),

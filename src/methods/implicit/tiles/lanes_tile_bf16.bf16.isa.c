@@ -54,7 +54,7 @@ GOPS_INLINE pair_bits add_pairs(pair_bits sums, pair_bits data, pair_bits weight
 
 const struct gops_bf16_kernels GOPS_ISA_NAME(gops_bf16_kernels) = {
     .tiles = {LANES_OF_4, GOPS_LANES_PAIR, u32_pixels_list, u32_channels_list, u32_transpose,
-              u32_interleave, WIDE_CALLS(u32), NULL, NULL, NULL},
+              u32_interleave, WIDE_CALLS(u32), NULL, NULL, NULL, ROWS},
     .input = GOPS_ISA_NAME(gops_lanes_input_bf16),
 #ifdef GOPS_HAS_AMX
     .blocks = GOPS_ISA_NAME(gops_lanes_blocks_bf16),
