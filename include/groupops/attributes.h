@@ -1,10 +1,11 @@
 /**
  * @file
- * groupops/attributes.h: the attributes of the three operations, with the specification's names
- * and defaults, and shape inference from them.
+ * groupops/attributes.h: the attributes of the three operations, with the specification's names,
+ * and shape inference from them.
  *
- * An attributes struct filled with zeros holds the defaults: strides and dilations 1, pads and
- * output_padding 0, auto_pad explicit, no output_shape. So a caller writes
+ * A convolution's attributes filled with zeros hold defaults, also of those that the specification
+ * requires: strides and dilations 1, pads and output_padding 0, auto_pad explicit, no output_shape. A
+ * normalization's have none. So a caller writes
  *
  *     gops_conv_attributes attributes = {0};
  *     attributes.strides = (gops_list){2, {2, 2}};
@@ -117,7 +118,7 @@ typedef struct gops_shape {
  * together; an attribute's count is not that of the spatial axes or a value is out of its range;
  * C, C_IN, G or a kernel or spatial axis is 0; a normalization of integers; the kernel is larger than
  * the padded input; the output would have no elements along an axis. Batch 0 and C_OUT 0 are legal and
- * give an empty output.
+ * give an empty output, for which a filter's weights may be NULL.
  * GOPS_UNSUPPORTED: a rank beyond those above. GOPS_TOO_LARGE: a size beyond 2^63 - 1. */
 GOPS_API gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,
                                      const gops_conv_attributes *attributes, gops_shape *shape,

@@ -21,8 +21,8 @@
  *
  * Plans with the algorithm "fastest" look their problem up, measure it where it is not there, and
  * put in what they found; plans with "auto" look it up and estimate where it is not there. A plan
- * does not keep the choices. Creating a plan with "fastest", gops_choices_read and _destroy are for
- * one thread at a time; everything else only reads.
+ * does not keep the choices. While a thread makes a plan with "fastest", or is in gops_choices_read or
+ * _destroy, no other may use the same choices in any way; all else only reads.
  */
 #ifndef GROUPOPS_CHOICES_H
 #define GROUPOPS_CHOICES_H

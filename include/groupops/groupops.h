@@ -14,7 +14,10 @@
  * GroupConvolutionBackpropData-1 and GroupNormalization-12. A plain convolution is one group; a
  * depthwise one has as many groups as channels.
  *
- * The library never prints, exits, or changes settings of the process, of OpenMP or of the BLAS.
+ * The library never prints, exits, or changes settings of OpenMP or of the BLAS. Of the process it
+ * changes two: pthread_atfork handlers are registered when it is loaded (host.h), and where the
+ * processor has AMX, the first call that looks for instruction sets asks Linux to permit the process
+ * its registers, unless GROUPOPS_ISA names another set.
  */
 #ifndef GROUPOPS_GROUPOPS_H
 #define GROUPOPS_GROUPOPS_H

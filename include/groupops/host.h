@@ -4,8 +4,9 @@
  *
  * All of it is optional. A plan copies the gops_host it is given (and the GEMM table it points to),
  * so the struct may live on the stack; the functions and their contexts must outlive the plan and
- * the filters made with it. Every hook may be called from several threads at once: by all that call the
- * library, the GEMMs also by those of parallel_for.
+ * what is made with it: filters, reshapes, parts, caches. Choices keep their host, too. Every hook may
+ * be called from several threads at once: by all that call the library, the GEMMs also by those of
+ * parallel_for.
  *
  * After a fork, the child may execute plans of one thread and plans whose host lends a parallel_for
  * that works there. GCC's OpenMP does not survive the fork of a process that has used it: a plan of
@@ -38,7 +39,8 @@ extern "C" {
 #endif
 
 /** One matrix product in row-major storage, C = A B + beta C, with A m x k, B k x n, C m x n and
- * beta 0 or 1; with beta 0, C may hold anything, NaN included. It must run on the calling thread
+ * beta 0 or 1; with beta 0, C may hold anything, NaN included. lda, ldb and ldc are the elements from
+ * a row to the next. It must run on the calling thread
  * alone, and give the same bits for the same arguments. */
 typedef void gops_sgemm_fn(void *context, int32_t m, int32_t n, int32_t k, const float *a,
                            int32_t lda, const float *b, int32_t ldb, float beta, float *c,
@@ -71,7 +73,8 @@ typedef void *gops_allocate_fn(void *context, size_t bytes, size_t alignment);
 /** Gives back what gops_allocate_fn returned; never called with NULL. */
 typedef void gops_release_fn(void *context, void *memory);
 
-/** One line of text, without a newline: what was chosen for a plan, and why. */
+/** One line of text, without a newline, which lasts as long as the call: what was chosen for a plan, and
+ * why. Called where a plan is made, also by gops_plan_reshape, _part and _cache_get. */
 typedef void gops_log_fn(void *context, const char *line);
 
 typedef struct gops_host {

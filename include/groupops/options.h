@@ -71,8 +71,9 @@ typedef enum gops_accuracy {
 /** Where the means and variances of a normalization come from. */
 typedef enum gops_moments_use {
     GOPS_MOMENTS_FOUND = 0, /**< from the data */
-    /** From the caller, in gops_arguments.moments or in mean and variance: batch normalization by
-     * moments of long ago is a group for each channel, whose moments are the same for all images. */
+    /** From the caller, for each group of each image: gops_arguments.moments, or mean and variance.
+     * Batch normalization by the moments of its training has a group for each channel; the caller
+     * repeats these for each image. */
     GOPS_MOMENTS_GIVEN = 1,
     /** From the data, and nothing is normalized: scale, bias, output and residual are not read. */
     GOPS_MOMENTS_ONLY = 2
@@ -82,7 +83,8 @@ typedef enum gops_moments_use {
 #define GOPS_UNLIMITED INT64_MAX
 
 /** Choices that are not the specification's. NULL in place of a pointer to one, and 0 in any field
- * but the first, mean the default. Not read, and so allowed to hold anything: saturate of other
+ * but the first, mean the default; an activation's alpha and beta have none: swish with alpha 0 is
+ * x / 2, clamp with 0 and 0 is 0. Not read, and so allowed to hold anything: saturate of other
  * types than the two that it names, choices beside an algorithm's name, alpha and beta of an
  * activation without them, residual_after_activation where there is no activation, or no residual is
  * given. Refused by name: an output_type that is none for the operation and its data. */
@@ -96,10 +98,10 @@ typedef struct gops_options {
      * "depthwise", of whose forms the plan then chooses by the estimate: refused with
      * GOPS_UNSUPPORTED and the reason where none of them serves the shape. */
     const char *algorithm;
-    /** The most threads that work on one gops_execute; 0: as many as OpenMP would use here, also where
-     * the host lends a parallel_for, which cannot say how many it has. For want of
-     * work or workspace a plan uses fewer (gops_plan_info.threads). The result has the same bits for every
-     * number. */
+    /** The most threads that work on one gops_execute; 0: as many as OpenMP would use where the plan is
+     * made, also where the host lends a parallel_for, which cannot say how many it has. For want of
+     * work or workspace, or beyond 64 where it calls the linked BLAS, a plan uses fewer
+     * (gops_plan_info.threads). The result has the same bits for every number. */
     int32_t threads;
     /** The most bytes of workspace that one gops_execute may use, all threads together; 0: 4 MiB a
      * thread. GOPS_UNLIMITED: `gemm` then lowers each image and group whole, with one GEMM. The
@@ -109,10 +111,10 @@ typedef struct gops_options {
     int64_t max_workspace;
     /** Copied. NULL: that of gops_set_default_host; without one, OpenMP, malloc and the linked CBLAS. */
     const gops_host *host;
-    /** 0: the type of data and filter, which may also be named, but for i8 and u8. With i8 or u8 data and
-     * an i8 or u8 filter, any type that is named makes the plan quantized (groupops/quantization.h) and is
-     * its output's: GOPS_I32, GOPS_U8, GOPS_I8, GOPS_F32, GOPS_F16 or GOPS_BF16. So of i8 data, GOPS_I8
-     * saturates, and 0 is modulo 2^8. */
+    /** 0: the type of data and filter; to name that type means the same, but for i8 and u8. Where data and
+     * filter are of these two, any type that is named makes the plan quantized (groupops/quantization.h),
+     * with an output of that type: GOPS_I32, GOPS_U8, GOPS_I8, GOPS_F32, GOPS_F16 or GOPS_BF16. So an
+     * output of i8 saturates with GOPS_I8, and wraps modulo 2^8 with 0. */
     gops_type output_type;
     /** An f8e4m3 or f8e5m2 result, or weight times its filter_scales, beyond the largest finite
      * value: true makes it that value, the OCP 8-bit floating point specification's saturating mode;

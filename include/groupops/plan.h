@@ -33,8 +33,8 @@
  *   The sign and payload of a NaN are not defined.
  *
  * Bounds, where the thread rounds to nearest and no partial sum outgrows the accumulator. Let u and t be 2^-24
- * and 2^-150, for f64 2^-53 and 2^-1075. What follows adds one rounding for a convolution's bias and one for
- * residual, in the accumulator, the activation's (groupops/options.h), and one to the output's type.
+ * and 2^-150, for f64 2^-53 and 2^-1075. Not counted are the roundings behind: one for a convolution's bias
+ * and one for a residual, in the accumulator, the activation's (groupops/options.h), and one to the output's type.
  * - The sum of K products of a convolution differs from the exact one by at most
  *
  *       K u / (1 - K u) * sum of |x w| + K t.
@@ -104,11 +104,13 @@ extern "C" {
 typedef struct gops_plan gops_plan;
 typedef struct gops_packed_filter gops_packed_filter;
 
-/** Makes a plan for one shape; *plan is NULL after a failure. Arguments and their errors are those
+/** Makes a plan for one shape; *plan is NULL after a failure. Of what the arguments point to, only the
+ * functions and contexts of a host are used after the call. Arguments and their errors are those
  * of the shape inference function of the same operation; besides, GOPS_INVALID: a bad option, such as
  * a name that no algorithm has, or a max_workspace that is too small; GOPS_UNSUPPORTED: a type that is not
- * offered, but for the integers that a normalization does not take (GOPS_INVALID), or an algorithm that does not
- * serve the plan; GOPS_OUT_OF_MEMORY; with "fastest",
+ * offered, but for the integers that a normalization does not take (GOPS_INVALID); an activation or residual that the
+ * operation and its types do not take; an algorithm that does not serve the plan; a GROUPOPS_ISA that names no
+ * instruction set of this processor; GOPS_TOO_LARGE: more than 2^52 elements; GOPS_OUT_OF_MEMORY; with "fastest",
  * GOPS_OUT_OF_MEMORY also where it would take more than the machine has, and GOPS_HOST_FAILED:
  * parallel_for said so. */
 GOPS_API gops_status gops_conv_plan_create(const gops_tensor *data, const gops_tensor *filter,
@@ -129,7 +131,8 @@ GOPS_API gops_status gops_norm_plan_create(const gops_tensor *data, const gops_t
  * that `plan` was made for; attributes, options and host are those of `plan`. What was packed with
  * one is a filter for the other, so nothing is packed again, and so the algorithm is the same, or
  * one with the same packing, chosen by the estimate: choices are not looked up, and nothing is
- * measured, also where `plan` was made with "fastest". Costs microseconds. `output_shape`,
+ * measured, also where `plan` was made with "fastest". Threads and workspace_bytes may differ from those of
+ * `plan`. Costs microseconds. `output_shape`,
  * for a transposed convolution, replaces the attribute; NULL keeps it. `plan` may be in use by
  * other threads, and may be destroyed before *reshaped. *reshaped is NULL after a failure.
  *
@@ -149,7 +152,7 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
  *
  *     from  first = a * stride - P  to  last = (b - 1) * stride - P + (K - 1) * dilation;
  *
- * the brick has what of these is data, and the pads are as many as are not, before it and behind it:
+ * the brick is those of them that are data, and the pads count those that are not, before it and behind it:
  * with 10 data, K 5 and P 2, outputs 1 to 3 read -1 to 5, a brick of data 0 to 5 with pads 1 and 0. Of a
  * transposed convolution the brick has all data i that add to one of them, those for which i * stride - P <= b - 1
  * and i * stride - P + (K - 1) * dilation >= a; with f the first of n, pads_begin is a + P - f * stride, and with
@@ -191,7 +194,8 @@ GOPS_API gops_status gops_plan_cache_get(gops_plan_cache *cache, const gops_tens
                                          const gops_list *output_shape, const gops_plan **plan,
                                          gops_error *error);
 
-/** Ends the use of a plan that gops_plan_cache_get gave. */
+/** Ends one use of a plan: once for each gops_plan_cache_get of this cache that gave it. Such plans are not
+ * for gops_plan_destroy, nor others for this function. NULL is allowed. */
 GOPS_API void gops_plan_cache_release(gops_plan_cache *cache, const gops_plan *plan);
 
 /** NULL is allowed. Every plan must have been released. */
@@ -226,16 +230,16 @@ GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *i
 /** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it
  * was made with, those that gops_plan_reshape and gops_plan_cache_get make of it, and those of
  * gops_plan_part with as many groups. Any other plan may pack otherwise, even one of the same
- * descriptors: gops_execute then refuses the filter and says what differs. The algorithm, sizes, attributes,
- * accuracy, max_workspace, instruction set and, of 8-bit floats, saturate decide; the number of threads alone
- * does not, unless algorithms were measured. `weights` has the shape of the plan's filter descriptor and is read only during the
- * call. *filter is NULL after a failure. May be called for one plan by many threads at once. `quantization` is
- * for a quantized plan; NULL there means scales of 1 and zero points of 0. For a floating point plan it is NULL
- * or has filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
+ * descriptors: gops_execute then refuses the filter and says what differs. The types of data, filter and output,
+ * algorithm, sizes, attributes, accuracy, max_workspace, instruction set and, of 8-bit floats, saturate decide;
+ * the number of threads alone does not, unless algorithms were measured. `weights` has the shape of the plan's
+ * filter descriptor and is read only during the call. *filter is NULL after a failure. May be called for one plan by
+ * many threads at once. `quantization` is for a quantized plan; NULL there means scales of 1 and zero points of 0. For
+ * a floating point plan it is NULL or has filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or
  * misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not finite and
  * positive (of a floating point plan: not finite), products or quotients of them are not finite, a count fits
- * nothing, a zero point is not in its type. GOPS_UNSUPPORTED: quantization.sum_scale is given, and output and residual are
- * not of one 8-bit type or the activation is neither none nor relu. GOPS_OUT_OF_MEMORY.
+ * nothing, a zero point is not in its type. GOPS_UNSUPPORTED: quantization.sum_scale is given, and output and
+ * residual are not of one 8-bit type or the activation is neither none nor relu. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:
  * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is
@@ -250,8 +254,8 @@ GOPS_API gops_status gops_filter_create(const gops_plan *plan, const void *weigh
 
 /** Packs other weights into the same memory, for a filter that changes from call to call. Allocates
  * nothing but, where a floating point plan has filter_scales, a copy of the weights during the call.
- * No execution may be using the filter. GOPS_INVALID: as above, or the filter was packed for another
- * layout. GOPS_OUT_OF_MEMORY: no such copy. The filter is then as it was. */
+ * No execution may be using the filter. Errors are those of gops_filter_create; besides, GOPS_INVALID: the filter
+ * is NULL or was packed for another layout. The filter is then as it was. */
 GOPS_API gops_status gops_filter_update(const gops_plan *plan, gops_packed_filter *filter,
                                         const void *weights, const gops_quantization *quantization,
                                         gops_error *error);
@@ -344,11 +348,13 @@ typedef struct gops_arguments {
  */
 #define GOPS_WORKSPACE_ALIGNMENT 64
 
-/** Runs the plan. Reads the inputs, writes all of the output and the workspace and nothing else;
- * takes no lock, but over OpenBLAS's serial build. GOPS_INVALID: an argument is NULL, misaligned or too small, the
- * filter was packed for another layout, its residual_zero_point is not in the type of the residual, or a plan with
- * GOPS_MOMENTS_ONLY has nowhere to write them. GOPS_OUT_OF_MEMORY: no workspace was given and none could be had.
- * GOPS_HOST_FAILED: parallel_for said so. */
+/** Runs the plan. Reads the inputs, and writes all of the output, the workspace, and the mean, variance and moments
+ * that are to be written, and nothing else; takes no lock, but over OpenBLAS's serial build. A plan with an empty
+ * output does nothing, and reads no buffer or filter. GOPS_INVALID: an argument is NULL, misaligned or too small, the
+ * filter was packed for another layout, its residual_zero_point is not in the type of the residual, its sum_scale
+ * does not fit the plan's residual and activation or no residual is given, or a plan with GOPS_MOMENTS_ONLY has
+ * nowhere to write them. GOPS_TOO_LARGE: images at a stride are beyond the address space. GOPS_OUT_OF_MEMORY: no
+ * workspace was given and none could be had. GOPS_HOST_FAILED: parallel_for said so. */
 GOPS_API gops_status gops_execute(const gops_plan *plan, const gops_arguments *arguments,
                                   gops_error *error);
 

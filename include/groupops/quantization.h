@@ -8,8 +8,8 @@
  *     acc = sum of (data - data_zero_point) * (filter - filter_zero_points[o])  + bias[o]
  *
  * for output channel o, exactly, modulo 2^32. Padding stands for data_zero_point, so it adds
- * nothing. The bias is i32, in units of data_scale * filter_scales[o]. Of acc the output's type
- * makes, in single precision and in this order:
+ * nothing. The bias is i32, in units of data_scale * filter_scales[o]. The output is made of acc by
+ * its type, in single precision and in this order:
  *
  *     i32             acc, plus an i32 residual, then relu or clamp: what ONNX calls ConvInteger
  *     f32, f16, bf16  v = (float)acc * (data_scale * filter_scales[o]), post-ops (residual and
@@ -20,11 +20,12 @@
  *
  * Products, quotients and sums are taken from the left, each rounded to f32 (no fma): data_scale *
  * filter_scales[o] first.
- * Post-ops work in real units, those of v. Of u8 and i8 outputs relu and clamp work on r; alpha and beta
- * are rounded to f32, then divided by output_scale. With a residual or another activation such an output
- * is v with its post-ops, divided by output_scale, then clamped and rounded as above; so are all with
- * `divides`, as where ONNX's QuantizeLinear follows an operator of floats. A u8 or i8 residual
- * adds residual_scale * (residual - residual_zero_point). One of f32, f16 or bf16 adds residual_scale *
+ *
+ * Post-ops work on v, in real units. A u8 or i8 output without a residual has relu and clamp work on r
+ * instead, by alpha and beta rounded to f32 and divided by output_scale. With a residual, with another
+ * activation, or with `divides` (ONNX's QuantizeLinear behind an operator of floats) it is v with its
+ * post-ops, divided by output_scale, then clamped and rounded as above. A u8 or i8 residual adds
+ * residual_scale * (residual - residual_zero_point). One of f32, f16 or bf16 adds residual_scale *
  * residual: leave residual_scale 0, which means 1, for a residual in real units.
  *
  * Every algorithm, instruction set and number of threads gives the same bits.
@@ -61,7 +62,7 @@
 typedef struct gops_quantization {
     size_t size; /**< sizeof(gops_quantization): groupops/sized.h */
     float data_scale;
-    int32_t data_zero_point; /**< gops_arguments.data_zero_point stands above it */
+    int32_t data_zero_point; /**< gops_arguments.data_zero_point, if given, replaces it */
     /** One for each of the G * C_OUT output channels, or a single one for all (count 1). NULL and
      * count 0: 1. Floats, but doubles for a plan of f64. */
     const void *filter_scales;
@@ -82,7 +83,7 @@ typedef struct gops_quantization {
      *     c = output_zero_point - fma(sa / output_scale, za, sb / output_scale * zb),
      *
      * clamped to the type (with relu, from output_zero_point on) and rounded to nearest even; each
-     * operation is rounded to f32. The activation is none or relu. */
+     * operation is rounded to f32. The activation is none or relu. Executions need a residual then. */
     float sum_scale;
     int32_t sum_zero_point;
     bool residual_first; /**< a is the residual and b the rounded sum */

@@ -5,7 +5,8 @@
  * Such a call returns a gops_status and takes a `gops_error *` as its last argument. The caller
  * owns the error (usually on its stack), so nothing is allocated and no thread sees another's
  * message. Passing NULL is allowed: the status alone is returned then. After GOPS_OK the error is
- * untouched. A call that fails has no other effect: what it was to create is NULL.
+ * untouched. A call that fails leaves what it was to create NULL and has no other effect, except for
+ * GOPS_HOST_FAILED.
  */
 #ifndef GROUPOPS_STATUS_H
 #define GROUPOPS_STATUS_H
@@ -27,7 +28,8 @@ typedef enum gops_status {
     GOPS_TOO_LARGE = 3,
     /** The allocator (the host's, or malloc) had nothing to give. */
     GOPS_OUT_OF_MEMORY = 4,
-    /** A hook of the host reported failure; the output's contents are undefined. */
+    /** A hook of the host reported failure. After gops_execute the output, what shares its memory, and
+     * moments that were to be written hold anything. */
     GOPS_HOST_FAILED = 5
 } gops_status;
 

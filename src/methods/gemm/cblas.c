@@ -65,6 +65,7 @@ const char *gops_blas_core(void)
 
 #include <omp.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The settings of one call, which end_call undoes. */
 typedef struct call {
@@ -94,9 +95,16 @@ static void end_call(call begun)
     }
 }
 
+/* OpenBLAS writes its text anew at each call, into the same memory. */
 const char *gops_blas(void)
 {
-    return openblas_get_config();
+    static char name[256];
+    gops_lock(GOPS_LOCK_SERIAL_BLAS);
+    if (name[0] == '\0') {
+        snprintf(name, sizeof name, "%s", openblas_get_config());
+    }
+    gops_unlock(GOPS_LOCK_SERIAL_BLAS);
+    return name;
 }
 
 const char *gops_blas_core(void)
