@@ -96,25 +96,31 @@ void gops_store(const gops_plan *plan, const gops_job *job, int64_t channel, int
     }
 }
 
-void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
-                     int64_t channel, int64_t first, const gops_store_values *from)
+void gops_store_channels(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
+                         const gops_store_values *from)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t pixels = plan->conv.output_pixels;
+    for (int64_t i = 0; i < from->rows; i++) {
+        gops_store(plan, job, channel + i, first + i * pixels, from->count,
+                   (unsigned char *)from->values + i * from->ld * bytes);
+    }
+}
+
+void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
+                     int64_t channel, int64_t first, const gops_store_values *from)
+{
     if (epilogue->applies && job->fused) {
         const struct gops_activate_kernels *kernels = plan->kernels->post_ops->activate;
         const gops_activate_rows rows = {.from = from->values,
                                          .to = gops_output_at(plan, job, first),
                                          .from_ld = from->ld,
-                                         .to_ld = pixels,
+                                         .to_ld = plan->conv.output_pixels,
                                          .rows = from->rows,
                                          .count = from->count};
         (plan->type->compute == GOPS_COMPUTE_F64 ? kernels->f64 : kernels->f32)(&rows,
                                                                                 &plan->activation);
         return;
     }
-    for (int64_t i = 0; i < from->rows; i++) {
-        gops_store(plan, job, channel + i, first + i * pixels, from->count,
-                   (unsigned char *)from->values + i * from->ld * bytes);
-    }
+    gops_store_channels(plan, job, channel, first, from);
 }

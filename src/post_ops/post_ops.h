@@ -27,8 +27,11 @@ typedef struct gops_store_values {
     int64_t rows, count;
 } gops_store_values;
 
-/* As gops_store, for channels `channel` on, `first` being the first output element of the first of them. If the
- * epilogue applies, which is that of gops_epilogue_read_most, the kernel has done so, and `job` is its rest. Where that
+/* As gops_store, for channels `channel` on, `first` being the first output element of the first of them. */
+void gops_store_channels(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
+                         const gops_store_values *from);
+
+/* The same. If the epilogue applies, which is that of gops_epilogue_read_most, the kernel has done so, and `job` is its rest. Where that
  * leaves an activation alone, one call stores all rows: a call for each would cost as much as the activation. */
 void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
                      int64_t channel, int64_t first, const gops_store_values *from);

@@ -13,14 +13,12 @@ static void image_store(const gops_plan *plan, const gops_job *job,
                         int64_t start, unsigned char *sums)
 {
     const int64_t pixels = plan->conv.output_pixels, rows = image->rows * image->columns;
-    const int64_t size = gops_compute_bytes(plan->type->compute);
     if ((!job->fused || activates_alone) && rows == pixels) {
         gops_store(plan, job, channel, start, image->filters * pixels, sums);
         return;
     }
-    for (int64_t i = 0; i < image->filters; i++) {
-        gops_store(plan, job, channel + i, start + i * pixels, rows, sums + i * pixels * size);
-    }
+    gops_store_channels(plan, job, channel, start,
+                        &(gops_store_values){sums, pixels, image->filters, rows});
 }
 
 /* What all calls of an item have in common. */

@@ -280,13 +280,12 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
 static void gemm_conv_store(const gops_plan *plan, const block *at, int64_t m, int64_t count,
                             unsigned char *values, int64_t ld)
 {
-    for (int64_t c = at->channel + m; c < at->channel + m + count; c++) {
-        const int64_t first = (at->image * plan->conv.groups * plan->conv.channels_out + c) *
-                                  plan->conv.output_pixels +
-                              at->column0;
-        gops_store(plan, at->job, c, first, at->columns, values);
-        values += ld * gops_compute_bytes(plan->type->compute);
-    }
+    const int64_t channel = at->channel + m;
+    const int64_t first = (at->image * plan->conv.groups * plan->conv.channels_out + channel) *
+                              plan->conv.output_pixels +
+                          at->column0;
+    gops_store_channels(plan, at->job, channel, first,
+                        &(gops_store_values){values, ld, count, at->columns});
 }
 
 /* Channels m to m + count - 1 of a block whose GEMMs write to the scratch block. */

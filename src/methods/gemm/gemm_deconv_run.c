@@ -133,15 +133,13 @@ static void add_block(const gops_plan *plan, const work_item *at, int64_t first,
 static void gemm_deconv_store(const gops_plan *plan, const work_item *at, unsigned char *sums,
                               int64_t pixels)
 {
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
     int64_t offset = 0;
     for (int a = 0; a < plan->conv.axes; a++) {
         offset = offset * plan->conv.axis[a].output + at->scatter.axis[a].output0;
     }
-    for (int64_t c = 0; c < at->channels; c++) {
-        const int64_t first = (at->first_channel + c) * plan->conv.output_pixels + offset;
-        gops_store(plan, at->job, at->channel + c, first, pixels, sums + c * pixels * bytes);
-    }
+    gops_store_channels(plan, at->job, at->channel,
+                        at->first_channel * plan->conv.output_pixels + offset,
+                        &(gops_store_values){sums, pixels, at->channels, pixels});
 }
 
 static void run_item(const gops_plan *plan, const work_item *at)

@@ -137,7 +137,6 @@ static void store_pixels(const channels_item *item, int64_t channel, int64_t cha
     const gops_plan *plan = item->plan;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t pixels = plan->conv.output_pixels;
-    const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t first =
         ((item->run * plan->conv.groups * plan->conv.channels_out) + channel) * pixels +
         item->first_column;
@@ -147,10 +146,8 @@ static void store_pixels(const channels_item *item, int64_t channel, int64_t cha
         return;
     }
     kernels->transpose(item->transposed, item->count, item->sums, ld, channels, item->count);
-    for (int64_t i = 0; i < channels; i++) {
-        gops_store(plan, item->rest, channel + i, first + i * pixels, item->count,
-                   item->transposed + i * item->count * bytes);
-    }
+    gops_store_channels(plan, item->rest, channel, first,
+                        &(gops_store_values){item->transposed, item->count, channels, item->count});
 }
 
 /* Applies what the tiles left to do to images of one pixel, whose neighbouring outputs are

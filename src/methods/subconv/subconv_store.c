@@ -127,10 +127,8 @@ static void store_single_position(const gops_subconv_work *work, int64_t c, int6
                (size_t)(count * pixels * bytes));
         return;
     }
-    for (int64_t i = 0; i < count; i++) {
-        gops_store(plan, work->item.job, work->item.channel_of_all + c + i, element + i * pixels,
-                   pixels, sums + i * pixels * bytes);
-    }
+    gops_store_channels(plan, work->item.job, work->item.channel_of_all + c, element,
+                        &(gops_store_values){sums, pixels, count, pixels});
 }
 
 void gops_subconv_store(const gops_subconv_work *work, int64_t first, int64_t c, int64_t count)

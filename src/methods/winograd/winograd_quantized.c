@@ -76,8 +76,7 @@ void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
 static void store_row(const gops_implicit_item *item, const gops_winograd_positions *positions)
 {
     const gops_plan *plan = item->plan;
-    const int64_t bytes = (int64_t)sizeof(uint32_t), pixels = plan->conv.output_pixels;
-    const int64_t count = positions->count;
+    const int64_t pixels = plan->conv.output_pixels, count = positions->count;
     const int64_t element =
         positions->element + positions->y * plan->conv.axis[1].output + positions->x;
     if (item->result != GOPS_LANES_RAW) {
@@ -87,10 +86,8 @@ static void store_row(const gops_implicit_item *item, const gops_winograd_positi
     }
     gops_lanes_transpose(item)(positions->scratch, count, positions->from, positions->ld,
                                item->channels, count);
-    for (int64_t c = 0; c < item->channels; c++) {
-        gops_store(plan, item->job, item->channel_of_all + c, element + c * pixels, count,
-                   positions->scratch + c * count * bytes);
-    }
+    gops_store_channels(plan, item->job, item->channel_of_all, element,
+                        &(gops_store_values){positions->scratch, count, item->channels, count});
 }
 
 void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
