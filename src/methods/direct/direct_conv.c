@@ -319,11 +319,9 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->mr);
-    const gops_range rows = gops_part(p->tile_rows, p->row_items, index % p->row_items);
-    const int64_t part_index = index / p->row_items, group_index = part_index / p->block_items;
-    const gops_range part = gops_part(blocks, p->block_items, part_index % p->block_items);
-    const gops_range groups = gops_part(conv->groups, p->group_items, group_index % p->group_items);
-    const int64_t image = group_index / p->group_items;
+    const gops_item of =
+        gops_find_item(&p->items, &(gops_items){conv->groups, blocks, p->tile_rows}, index);
+    const gops_range rows = of.panels, part = of.blocks;
     const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     unsigned char *const base = workspace;
     direct_item item = {
@@ -339,10 +337,10 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
         .weights_end = (const unsigned char *)job->filter + plan->filter_bytes,
     };
     list_taps(plan, workspace, (int64_t *)(void *)(base + p->ends_from));
-    for (int64_t group = groups.begin; group < groups.end; group++) {
-        const int64_t image_group = image * conv->groups + group;
+    for (int64_t group = of.groups.begin; group < of.groups.end; group++) {
+        const int64_t image_group = of.image * conv->groups + group;
         const void *data =
-            gops_data_at(plan, job, image, image_group * conv->channels_in * conv->data_pixels);
+            gops_data_at(plan, job, of.image, image_group * conv->channels_in * conv->data_pixels);
         for (int64_t row = rows.begin; row < rows.end; row += p->block_tile_rows) {
             for (int64_t b = part.begin; b < part.end; b++) {
                 const int64_t width = gops_min(p->mr, p->padded_channels - b * p->mr);
@@ -353,7 +351,7 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
                 item.channels = gops_min(p->mr, conv->channels_out - b * p->mr);
                 item.tile = b + 1 < blocks ? p->tile : p->last_tile;
                 item.step_bytes = width * p->tile->size.per_vector * bytes;
-                item.element = (image * conv->groups * conv->channels_out + item.channel) *
+                item.element = (of.image * conv->groups * conv->channels_out + item.channel) *
                                conv->output_pixels;
                 run_block(
                     &item, data,

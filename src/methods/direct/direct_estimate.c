@@ -290,6 +290,5 @@ double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, 
         (double)depth * (double)(p->padded_channels * bytes) /
         (weights <= plan->machine.l2_bytes ? L2_BYTES_PER_CYCLE : BYTES_PER_CYCLE);
     return groups * fmax(computed, streamed) * GOPS_NS_PER_CYCLE +
-           NS_PER_ITEM * (double)p->row_items * (double)p->block_items * (double)p->group_items *
-               (double)conv->batch;
+           NS_PER_ITEM * (double)gops_count_items(&p->items) * (double)conv->batch;
 }

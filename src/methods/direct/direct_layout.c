@@ -48,19 +48,19 @@ static void divide_into_items(const gops_plan *plan, gops_direct_layout *p, int6
     const int64_t min_items = items > 1 ? gops_round_up(items, 2) : 1;
     const int64_t groups = gops_mul_saturate(conv->batch, conv->groups);
     const int64_t blocks = gops_ceil_div(conv->channels_out, p->mr);
-    p->group_items = gops_ceil_div(conv->groups, gops_clamp(groups / min_items, 1, conv->groups));
-    p->block_items = p->row_items = 1;
+    p->items.groups = gops_ceil_div(conv->groups, gops_clamp(groups / min_items, 1, conv->groups));
+    p->items.blocks = p->items.panels = 1;
     const int64_t wanted = gops_ceil_div(min_items, groups);
     const int64_t more = least > MIN_ITEMS ? wanted : 0; /* by cutting both */
     if (gops_mul_saturate(conv->k, conv->channels_out) >
             gops_mul_saturate(conv->data_pixels, conv->channels_in) ||
         p->tile_rows <= gops_min(wanted, blocks) / 2) {
-        p->block_items = gops_min(wanted, blocks);
-        p->row_items = gops_min(row_parts(plan, p, blocks), wanted);
-        p->row_items = gops_clamp(more / p->block_items, p->row_items, p->tile_rows);
+        p->items.blocks = gops_min(wanted, blocks);
+        p->items.panels = gops_min(row_parts(plan, p, blocks), wanted);
+        p->items.panels = gops_clamp(more / p->items.blocks, p->items.panels, p->tile_rows);
     } else {
-        p->row_items = gops_min(wanted, p->tile_rows);
-        p->block_items = gops_clamp(more / p->row_items, 1, blocks);
+        p->items.panels = gops_min(wanted, p->tile_rows);
+        p->items.blocks = gops_clamp(more / p->items.panels, 1, blocks);
     }
 }
 
@@ -150,7 +150,7 @@ static int64_t choose_tile_rows(const gops_plan *plan, const gops_direct_layout 
                              ? gops_min(plan->machine.l2_bytes, worker_limit / 2) / 8
                              : 0;
     return gops_clamp(gops_max(kept, SUMS_BYTES) / row_bytes, 1,
-                      gops_ceil_div(p->tile_rows, p->row_items));
+                      gops_ceil_div(p->tile_rows, p->items.panels));
 }
 
 /* Lays out the plan for one tile; false where it does not serve. */
@@ -260,8 +260,8 @@ static void divide_for_threads(const gops_plan *plan, int64_t worker_limit,
 {
     const int64_t wanted = gops_items_for_threads(plan);
     gops_direct_layout p = *chosen;
-    if (plan->workers == 1 && p.block_items == 1) {
-        p.group_items = p.row_items = 1;
+    if (plan->workers == 1 && p.items.blocks == 1) {
+        p.items.groups = p.items.panels = 1;
     } else if (wanted > MIN_ITEMS) {
         divide_into_items(plan, &p, wanted);
     }
@@ -305,7 +305,7 @@ gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     divide_for_threads(plan, worker_limit, p);
     plan->cost = p->cost;
     plan->worker_bytes = p->worker_bytes;
-    plan->items = conv->batch * p->group_items * p->block_items * p->row_items;
+    plan->items = conv->batch * gops_count_items(&p->items);
     plan->filter_bytes = conv->groups * gops_direct_weight_bytes(plan, p->padded_channels);
     explain(plan, p);
     return GOPS_OK;

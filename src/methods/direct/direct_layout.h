@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "methods/direct/direct.h"
+#include "plan/items.h"
 #include "plan/plan.h"
 
 /* Tiles beside each other are a tile row. A plane of outputs (of the last two axes) has tile rows,
@@ -23,9 +24,7 @@ typedef struct gops_direct_layout {
     int64_t block_tile_rows; /* tile rows at a time */
     bool data_beyond_l2;     /* the data of an image and group does not stay in half of the L2 */
     bool prefetches_outputs; /* nor do its outputs */
-    /* How many work items the groups of an image, the blocks of output channels of a group and its tile rows are cut
-     * into. */
-    int64_t group_items, block_items, row_items;
+    gops_items items;        /* panels are tile rows */
     /* The workspace of a worker: the lists of taps, then these. */
     int64_t ends_from, rows_from, sums_from, outputs_from;
     int64_t worker_bytes;

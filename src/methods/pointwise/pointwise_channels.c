@@ -226,12 +226,8 @@ static void channels_run(const gops_plan *plan, const gops_job *job, int64_t ind
 {
     const gops_pointwise_channels_layout *p = gops_pointwise_channels_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const int64_t panel_index = index / p->runs, block_index = panel_index / p->panel_items;
-    const gops_range panels =
-        gops_part(p->panels.count, p->panel_items, panel_index % p->panel_items);
-    const gops_range blocks =
-        gops_part(p->blocks.count, p->block_items, block_index % p->block_items);
-    const gops_range groups = gops_part(conv->groups, p->group_items, block_index / p->block_items);
+    const gops_item of = gops_find_item(
+        &p->items, &(gops_items){conv->groups, p->blocks.count, p->panels.count}, index / p->runs);
     const gops_epilogue epilogue = p->across_images
                                        ? gops_epilogue_read_sums(plan, job)
                                        : gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
@@ -244,12 +240,12 @@ static void channels_run(const gops_plan *plan, const gops_job *job, int64_t ind
         .sums = workspace,
         .transposed = (unsigned char *)workspace + p->transposed_from,
     };
-    for (item.group = groups.begin; item.group < groups.end; item.group++) {
+    for (item.group = of.groups.begin; item.group < of.groups.end; item.group++) {
         item.weights =
             (const unsigned char *)job->filter + plan->filter_bytes / conv->groups * item.group;
-        for (int64_t panel = panels.begin; panel < panels.end; panel++) {
+        for (int64_t panel = of.panels.begin; panel < of.panels.end; panel++) {
             find_columns(&item, panel);
-            for (int64_t block = blocks.begin; block < blocks.end; block++) {
+            for (int64_t block = of.blocks.begin; block < of.blocks.end; block++) {
                 run_block(&item, block);
             }
         }

@@ -88,8 +88,7 @@ static double estimate(const gops_plan *plan, const gops_pointwise_channels_layo
     }
     const double units = (double)p->runs * (double)conv->groups;
     return units * (cycles * GOPS_NS_PER_CYCLE +
-                    NS_PER_ITEM * (double)(p->block_items * p->panel_items * p->group_items) /
-                        (double)plan->conv.groups);
+                    NS_PER_ITEM * (double)gops_count_items(&p->items) / (double)plan->conv.groups);
 }
 
 /* Work items: runs and groups; where these are few also blocks of channels, then panels. Layers of few
@@ -102,9 +101,9 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_channels_lay
         gops_clamp(gops_max(conv->flops / 2 / SMALL_ITEM, weights / SMALL_WEIGHTS), 1, MIN_ITEMS);
     const int64_t units = gops_mul_saturate(p->runs, conv->groups);
     const int64_t wanted = gops_ceil_div(min_items, units);
-    p->group_items = gops_ceil_div(conv->groups, gops_clamp(units / min_items, 1, conv->groups));
-    p->block_items = gops_min(wanted, p->blocks.count);
-    p->panel_items = gops_min(gops_ceil_div(wanted, p->block_items), p->panels.count);
+    p->items.groups = gops_ceil_div(conv->groups, gops_clamp(units / min_items, 1, conv->groups));
+    p->items.blocks = gops_min(wanted, p->blocks.count);
+    p->items.panels = gops_min(gops_ceil_div(wanted, p->items.blocks), p->panels.count);
 }
 
 /* The input channels of a block, at most. A part adds its floats up in the blocks of the whole plan, of whose
@@ -155,7 +154,7 @@ gops_status gops_pointwise_channels_prepare(gops_plan *plan, int64_t worker_limi
     p->transposed_from = gops_reserve(&plan->worker_bytes, sums);
     plan->order = (int32_t)gops_min(p->depths.count, INT32_MAX);
     plan->cost = estimate(plan, p);
-    plan->items = p->runs * p->panel_items * p->block_items * p->group_items;
+    plan->items = p->runs * gops_count_items(&p->items);
     snprintf(plan->why, sizeof plan->why,
              "a kernel of 1 on the input where it lies: tiles of %lld channels by %lld pixels%s, "
              "each weight read in order",

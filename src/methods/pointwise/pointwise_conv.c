@@ -319,11 +319,11 @@ static void run_copy(const gops_plan *plan, const gops_job *job, int64_t index)
 /* Whether the worker does each panel of the item's groups for the first time: others may have begun with these. */
 static bool is_first_pass(const gops_pointwise_layout *p, const gops_job *job, int64_t index)
 {
-    const int64_t group_items = p->panel_items * p->block_items;
+    const int64_t group_items = p->items.panels * p->items.blocks;
     if (*job->kept < 0 || *job->kept / group_items != index / group_items) {
         *job->kept = index;
     }
-    return p->block_items == 1 || (index >= *job->kept && index - *job->kept < p->panel_items);
+    return p->items.blocks == 1 || (index >= *job->kept && index - *job->kept < p->items.panels);
 }
 
 static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t index,
@@ -337,12 +337,8 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const gops_range panels = gops_part(p->panels.count, p->panel_items, index % p->panel_items);
-    const int64_t block_index = index / p->panel_items, group_index = block_index / p->block_items;
-    const gops_range blocks =
-        gops_part(p->blocks.count, p->block_items, block_index % p->block_items);
-    const gops_range groups = gops_part(conv->groups, p->group_items, group_index % p->group_items);
-    const int64_t image = group_index / p->group_items;
+    const gops_item of = gops_find_item(
+        &p->items, &(gops_items){conv->groups, p->blocks.count, p->panels.count}, index);
     /* Kernels look for a residual where the output is, which sums that are kept are not. */
     const gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_ANY_RESIDUAL);
     pointwise_item item = {
@@ -350,20 +346,20 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
         .job = job,
         .epilogue = &epilogue,
         .rest = epilogue.applies ? &epilogue.rest : job,
-        .blocks = blocks,
+        .blocks = of.blocks,
         .workspace = workspace,
         .first_pass = is_first_pass(p, job, index),
     };
     pointwise_panel panel = {.copy = workspace};
-    for (int64_t group = groups.begin; group < groups.end; group++) {
-        const int64_t image_group = image * conv->groups + group;
+    for (int64_t group = of.groups.begin; group < of.groups.end; group++) {
+        const int64_t image_group = of.image * conv->groups + group;
         set_group(&item, image_group);
         item.weights = (const unsigned char *)job->filter +
                        group * conv->channels_out * conv->channels_in * bytes;
         item.channel = group * conv->channels_out;
         item.element = image_group * conv->channels_out * conv->output_pixels;
-        for (int64_t i = panels.begin; i < panels.end; i += panel.panels) {
-            set_panel(plan, i, gops_min(p->max_panels, panels.end - i), &panel);
+        for (int64_t i = of.panels.begin; i < of.panels.end; i += panel.panels) {
+            set_panel(plan, i, gops_min(p->max_panels, of.panels.end - i), &panel);
             run_panel(&item, &panel);
         }
     }

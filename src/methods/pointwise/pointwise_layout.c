@@ -87,7 +87,7 @@ static double panel_cycles(const gops_plan *plan, const gops_pointwise_layout *p
     const double tail = p->unit > 1 ? 0 : (double)(size - kernels->vectors * kernels->lanes);
     const double depth = (double)plan->conv.channels_in;
     const double passes = (double)gops_ceil_div(plan->conv.channels_in, p->depth_block);
-    double cycles = CYCLES_PER_PANEL + depth * (double)(p->shared_panels ? 1 : p->block_items) *
+    double cycles = CYCLES_PER_PANEL + depth * (double)(p->shared_panels ? 1 : p->items.blocks) *
                                            gather_cycles(plan, p, (double)(size * p->unit));
     for (int larger = 0; larger < 2; larger++) {
         const int64_t blocks = larger ? p->blocks.larger : p->blocks.count - p->blocks.larger;
@@ -124,8 +124,7 @@ static double estimate(const gops_plan *plan, const gops_pointwise_layout *p)
     const double cycles = fmax(multiplied, store_cycles(plan));
     const double images = (double)plan->conv.batch * (double)plan->conv.groups;
     return images * (cycles * GOPS_NS_PER_CYCLE +
-                     NS_PER_ITEM * (double)(p->panel_items * p->block_items * p->group_items) /
-                         (double)plan->conv.groups);
+                     NS_PER_ITEM * (double)gops_count_items(&p->items) / (double)plan->conv.groups);
 }
 
 /* At least `least` work items, but small ones: images and groups; where these are few also panels; and where all are
@@ -136,19 +135,19 @@ static void divide_into_items(const gops_plan *plan, gops_pointwise_layout *p, i
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t min_items = gops_clamp(conv->flops / 2 / SMALL_ITEM, 1, least);
     const int64_t groups = gops_mul_saturate(conv->batch, conv->groups);
-    p->group_items = gops_ceil_div(conv->groups, gops_clamp(groups / min_items, 1, conv->groups));
+    p->items.groups = gops_ceil_div(conv->groups, gops_clamp(groups / min_items, 1, conv->groups));
     const int64_t parts = gops_ceil_div(min_items, groups);
     const int64_t wanted = parts > 1 ? gops_round_up(parts, 2) : 1;
-    p->panel_items = gops_min(wanted, p->panels.count);
-    p->item_panels = gops_ceil_div(p->panels.count, p->panel_items);
+    p->items.panels = gops_min(wanted, p->panels.count);
+    p->item_panels = gops_ceil_div(p->panels.count, p->items.panels);
     const int64_t weights =
         conv->channels_out * conv->channels_in * gops_compute_bytes(plan->type->compute);
-    const int64_t block_items = gops_max(gops_max(wanted / p->panel_items, 1),
+    const int64_t block_items = gops_max(gops_max(wanted / p->items.panels, 1),
                                          gops_ceil_div(weights, plan->machine.l2_bytes / 2));
-    const int64_t items = p->panel_items * block_items;
+    const int64_t items = p->items.panels * block_items;
     const bool odd = items > 1 && items % 2 != 0;
-    p->block_items = gops_min(block_items + odd, p->blocks.count);
-    p->item_blocks = gops_ceil_div(p->blocks.count, p->block_items);
+    p->items.blocks = gops_min(block_items + odd, p->blocks.count);
+    p->item_blocks = gops_ceil_div(p->blocks.count, p->items.blocks);
 }
 
 gops_status gops_pointwise_check(const gops_plan *plan, gops_error *error)
@@ -310,7 +309,7 @@ static void lay_out_workspace(gops_plan *plan, gops_pointwise_layout *p, int64_t
                                    GOPS_WORKSPACE_ALIGNMENT);
     const int64_t shared =
         gops_mul_saturate(p->panel_bytes, gops_mul_saturate(images, p->panels.count));
-    p->shared_panels = p->gathers && p->block_items > 1 && shared <= worker_limit / 2;
+    p->shared_panels = p->gathers && p->items.blocks > 1 && shared <= worker_limit / 2;
     plan->shared_bytes = p->shared_panels ? shared : 0;
     plan->barrier = p->shared_panels ? images * p->panels.count : 0;
     plan->worker_bytes = 0;
@@ -400,7 +399,7 @@ gops_status gops_pointwise_prepare(gops_plan *plan, int64_t worker_limit, gops_e
                          plan->method->name, (long long)plan->filter_variant,
                          (long long)plan->wanted_variant);
     }
-    plan->items = plan->barrier + conv->batch * p->group_items * p->block_items * p->panel_items;
+    plan->items = plan->barrier + conv->batch * gops_count_items(&p->items);
     pointwise_explain(plan, p);
     return GOPS_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "methods/pointwise/pointwise.h"
+#include "plan/items.h"
 #include "plan/plan.h"
 
 /* A number split into `count` parts that differ by at most 1: `larger` parts of size + 1, then the
@@ -29,9 +30,9 @@ typedef struct gops_pointwise_layout {
      * shared workspace, panel_bytes each. */
     bool shared_panels;
     int64_t panel_bytes;
-    /* How many work items the groups of an image, the blocks of a group and its panels are cut into; how many blocks
-     * and panels one has at most, and how many panels are computed at a time. */
-    int64_t group_items, block_items, panel_items, item_blocks, item_panels, max_panels;
+    gops_items items;
+    int64_t item_blocks, item_panels; /* of an item, at most */
+    int64_t max_panels;               /* that are computed at a time */
     int64_t copy_bytes; /* the workspace of a worker begins with copies of max_panels panels */
     /* After them in the workspace. */
     int64_t sums_from, outputs_from;
@@ -45,8 +46,7 @@ typedef struct gops_pointwise_channels_layout {
     gops_even_split depths; /* of C_IN */
     int64_t runs, columns;
     bool across_images;
-    /* How many work items the groups, the blocks of a group and the panels of a run are cut into. */
-    int64_t group_items, block_items, panel_items;
+    gops_items items; /* of a run */
     /* The workspace of a worker: sums [column][channel], then the same transposed. */
     int64_t transposed_from;
 } gops_pointwise_channels_layout;
