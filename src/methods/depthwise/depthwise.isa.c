@@ -17,19 +17,19 @@ enum {
 };
 
 #define EACH_INTEGER
-#define EACH_COMPUTE "methods/depthwise/depthwise_rows.inc.h"
+#define EACH_COMPUTE "methods/depthwise/rows/depthwise_rows.inc.h"
 #include "isa/each_compute.inc.h"
 #undef EACH_COMPUTE
-#define EACH_COMPUTE "methods/depthwise/depthwise_copy.inc.h"
+#define EACH_COMPUTE "methods/depthwise/rows/depthwise_copy.inc.h"
 #include "isa/each_compute.inc.h"
 #undef EACH_COMPUTE
-#define EACH_COMPUTE "methods/depthwise/depthwise_blocked.inc.h"
+#define EACH_COMPUTE "methods/depthwise/blocked/depthwise_blocked.inc.h"
 #include "isa/each_compute.inc.h"
 
 #undef EACH_COMPUTE
 
 #if defined(__AVX2__)
-#define EACH_COMPUTE "methods/depthwise/depthwise_plane.inc.h"
+#define EACH_COMPUTE "methods/depthwise/blocked/depthwise_plane.inc.h"
 #define C float
 #define LANES LANES_OF_4
 #define NAME(symbol) f32_##symbol

@@ -1,6 +1,9 @@
 /*
  * depthwise_method.h: what the forms of `depthwise` share: spatial axes, taps and packed weights.
  *
+ * rows and blocked have folders of their own; image has those that read the image where it lies, masked and shuffle;
+ * permuted and pairs are of 8 bits.
+ *
  * On each axis, with stride s, dilation d and first pad p, write the distance of tap k as
  * k * d = m * s + r, 0 <= r < s.
  *

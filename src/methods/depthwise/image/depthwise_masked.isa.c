@@ -18,10 +18,10 @@ GOPS_INLINE void f32_rolling_store_first(float *to, int64_t count, __m512 value)
 }
 
 #define IN_ORDER 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-#define TAPS "methods/depthwise/depthwise_rolling_permute.inc.h"
+#define TAPS "methods/depthwise/image/depthwise_rolling_permute.inc.h"
 #define MARGINS 0
 #define SERVES_STRIDE_1 0
-#define EACH_COMPUTE "methods/depthwise/depthwise_rolling.inc.h"
+#define EACH_COMPUTE "methods/depthwise/image/depthwise_rolling.inc.h"
 #define C float
 #define LANES 16
 #define NAME(symbol) f32_rolling_##symbol
@@ -31,7 +31,7 @@ GOPS_INLINE void f32_rolling_store_first(float *to, int64_t count, __m512 value)
 #include "isa/one_compute.inc.h"
 #undef EACH_COMPUTE
 
-#define EACH_COMPUTE "methods/depthwise/depthwise_masked.inc.h"
+#define EACH_COMPUTE "methods/depthwise/image/depthwise_masked.inc.h"
 #define C float
 #define LANES 16
 #define NAME(symbol) f32_##symbol
@@ -82,10 +82,10 @@ GOPS_INLINE void f32_store_first(float *to, int64_t count, __m256 value)
 #define ODD_LANES 1, 3, 9, 11, 5, 7, 13, 15
 #define IN_ORDER 0, 1, 4, 5, 2, 3, 6, 7
 
-#define TAPS "methods/depthwise/depthwise_rolling_load.inc.h"
+#define TAPS "methods/depthwise/image/depthwise_rolling_load.inc.h"
 #define MARGINS 1
 #define SERVES_STRIDE_1 1
-#define EACH_COMPUTE "methods/depthwise/depthwise_rolling.inc.h"
+#define EACH_COMPUTE "methods/depthwise/image/depthwise_rolling.inc.h"
 #define C float
 #define LANES 8
 #define NAME(symbol) f32_##symbol

@@ -355,7 +355,7 @@ GOPS_ROLLING_KERNEL(of3_dilated, 3, 1, 0)
 GOPS_ROLLING_KERNEL(of5_dilated, 5, 1, 0)
 GOPS_ROLLING_KERNEL(of7_dilated, 7, 1, 0)
 
-#include "methods/depthwise/depthwise_bands.inc.h"
+#include "methods/depthwise/image/depthwise_bands.inc.h"
 
 static void NAME(masked)(const gops_depthwise_image *a)
 {

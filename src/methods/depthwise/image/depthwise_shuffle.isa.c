@@ -30,10 +30,10 @@
 
 #if defined(__AVX512F__)
 
-#define EACH_COMPUTE "methods/depthwise/depthwise_shuffle_conv.inc.h"
+#define EACH_COMPUTE "methods/depthwise/image/depthwise_shuffle_conv.inc.h"
 #include "isa/each_compute.inc.h"
 #undef EACH_COMPUTE
-#define EACH_COMPUTE "methods/depthwise/depthwise_shuffle_deconv.inc.h"
+#define EACH_COMPUTE "methods/depthwise/image/depthwise_shuffle_deconv.inc.h"
 #include "isa/each_compute.inc.h"
 
 enum {
