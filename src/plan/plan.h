@@ -81,7 +81,9 @@ typedef struct gops_method {
      * filter_bytes, cost, why and its own parameters, and, where it wants them, barrier and
      * shared_bytes, which are 0 before. Plans whose worker_bytes and shared_bytes are more than
      * worker_limit together are refused (choose.c). The output is not empty. GOPS_UNSUPPORTED, with
-     * the reason, where it does not serve the shape; GOPS_INVALID where worker_limit is too small. */
+     * the reason, where it does not serve the shape; GOPS_INVALID where worker_limit is too small. Only
+     * items and the workspace may depend on `workers`: the cost, which chooses the method and so the bits,
+     * and whether the plan is refused may not. */
     gops_status (*prepare)(gops_plan *plan, int64_t worker_limit, gops_error *error);
     /* Writes filter_bytes of packed weights; NULL for an operation without weights. Methods that
      * have this function in common take each other's filters. */

@@ -73,5 +73,5 @@ const gops_method gops_winograd_f3_deconv = {
     .prepare = prepare,
     .pack = pack,
     .run = gops_winograd_run,
-    .quantized = true,
+    .quantized = true, /* its sums are integers, whatever tiles a part has */
 };
