@@ -70,14 +70,14 @@ gops_status gops_choices_write(const gops_choices *choices, char *text, size_t r
     if (choices == NULL || bytes == NULL) {
         return gops_fail(error, GOPS_INVALID, "%s is NULL", choices == NULL ? "choices" : "bytes");
     }
-    *bytes = write_text(choices, NULL);
-    if (room < *bytes) {
-        return GOPS_OK;
-    }
-    if (text == NULL) {
+    const size_t length = write_text(choices, NULL);
+    if (room >= length && text == NULL) {
         return gops_fail(error, GOPS_INVALID, "text is NULL");
     }
-    write_text(choices, text);
+    *bytes = length;
+    if (room >= length) {
+        write_text(choices, text);
+    }
     return GOPS_OK;
 }
 

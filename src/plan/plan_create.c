@@ -145,9 +145,10 @@ static gops_status refuse_isa(gops_error *error)
             snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", isa);
         }
     }
+    wanted = wanted != NULL ? wanted : "";
     return gops_fail(error, GOPS_UNSUPPORTED,
-                     "GROUPOPS_ISA is \"%s\"; the instruction sets that run here are %s",
-                     wanted != NULL ? wanted : "", known);
+                     "GROUPOPS_ISA is \"%.*s\"; the instruction sets that run here are %s",
+                     (int)strcspn(wanted, "\n\r"), wanted, known);
 }
 
 /* The rest of plan creation, the same for all operations; `draft` has its geometry and shape, and

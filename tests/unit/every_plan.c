@@ -218,19 +218,16 @@ void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation 
     }
 }
 
-/* Adds what serves a witness of any operation, `quantized` ones too. Returns whether every instruction set was asked, and
- * AVX-512 with VBMI, which alone has some forms, is one of them. */
-static bool find_all_served(gops_test_tally *by, bool quantized)
+/* Adds what serves a witness of any operation, `quantized` ones too. */
+static void find_all_served(gops_test_tally *by, bool quantized)
 {
-    bool all = true;
     for (int i = 0; i < GOPS_TEST_OPERATIONS; i++) {
         served s = {.operation = (gops_problem_operation)i};
-        all = gops_test_every_isa(find_served, &s);
+        gops_test_every_isa(find_served, &s);
         if (quantized)
             gops_test_every_isa(find_quantized, &s);
         memcpy(by->times[i], s.by.times[i], sizeof by->times[i]);
     }
-    return all && gops_test_isa_runs("avx512vbmi");
 }
 
 static bool is_counted(const gops_test_tally *by, int algorithm)
@@ -239,6 +236,17 @@ static bool is_counted(const gops_test_tally *by, int algorithm)
     for (int n = 0; n < GOPS_TEST_OPERATIONS * GOPS_TEST_ISAS; n++)
         times += by->times[n / GOPS_TEST_ISAS][algorithm][n % GOPS_TEST_ISAS];
     return times > 0;
+}
+
+/* Whether an instruction set has kernels for the form. */
+static bool has_form(const char *isa, const char *name)
+{
+    const bool amx = strcmp(isa, "amx") == 0, avx512 = amx || strncmp(isa, "avx512", 6) == 0;
+    const bool vnni = amx || (avx512 && strcmp(isa, "avx512") != 0);
+    return strcmp(name, "depthwise/shuffle") == 0    ? avx512
+           : strcmp(name, "depthwise/permuted") == 0 ? vnni
+           : strcmp(name, "depthwise/masked") == 0   ? avx512 || strncmp(isa, "avx2", 4) == 0
+                                                     : true;
 }
 
 void gops_test_check_witnesses(void)
@@ -271,18 +279,25 @@ void gops_test_check_witnesses(void)
         {GOPS_PROBLEM_DECONV, "depthwise/pairs"},
         {GOPS_PROBLEM_NORM, "norm"},
     };
+    enum { ROWS = sizeof served_by / sizeof served_by[0] };
+    const char *isa, *only = getenv("GROUPOPS_ISA");
     gops_test_tally by;
-    const bool all = find_all_served(&by, true);
-    for (int a = 0; gops_algorithm_name(a) != NULL; a++)
-        gops_test_check(is_counted(&by, a) || !all, "%s serves no witness", gops_algorithm_name(a));
-    for (size_t i = 0; i < sizeof served_by / sizeof served_by[0] && all; i++) {
-        const int a = gops_test_algorithm(served_by[i].name);
-        int64_t times = 0;
-        for (int isa = 0; isa < GOPS_TEST_ISAS; isa++)
-            times += by.times[served_by[i].operation][a][isa];
-        gops_test_check(times > 0, "%s serves no witness of operation %d", served_by[i].name,
-                        (int)served_by[i].operation);
+    bool runs;
+    find_all_served(&by, true);
+    for (int a = 0; gops_algorithm_name(a) != NULL; a++) {
+        size_t row = 0;
+        while (row < ROWS && strcmp(served_by[row].name, gops_algorithm_name(a)) != 0)
+            row++;
+        gops_test_check(row < ROWS, "%s is in no row", gops_algorithm_name(a));
     }
+    for (int i = 0; (isa = gops_isa_name(i, &runs)) != NULL; i++)
+        for (size_t row = 0; row < ROWS && runs && (only == NULL || strcmp(isa, only) == 0); row++)
+            gops_test_check(
+                by.times[served_by[row].operation][gops_test_algorithm(served_by[row].name)][i] >
+                        0 ||
+                    !has_form(isa, served_by[row].name),
+                "%s serves no witness of operation %d on %s", served_by[row].name,
+                (int)served_by[row].operation, isa);
 }
 
 const char *gops_test_left_out(const gops_test_tally *tally)

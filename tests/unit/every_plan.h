@@ -52,8 +52,8 @@ void gops_test_check_tally(const gops_test_tally *tally, gops_problem_operation 
  * instruction set; NULL: there is none. For programs without cases. */
 const char *gops_test_left_out(const gops_test_tally *tally);
 
-/* Fails for each algorithm that serves no witness of one of its operations on any instruction set,
- * unless the library was built for one that does not run here: that may be the one which has it. */
+/* Fails for each algorithm that serves no witness of one of its operations on an instruction set that runs here and has
+ * kernels for it. */
 void gops_test_check_witnesses(void);
 
 /* Executes the plan and compares what it gives with what is expected. Returns 0 where it failed,

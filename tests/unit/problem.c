@@ -202,7 +202,7 @@ static long double largest(gops_type type, const void *values, int64_t count)
     return most;
 }
 
-/* What accuracy=relaxed may add: the bound of groupops/plan.h, with K times the largest value in
+/* What accuracy=relaxed may err by: the bound of groupops/plan.h, with K times the largest value in
  * place of the sum of the values. */
 static void allow_relaxed(const gops_problem *problem, const gops_problem_buffers *buffers,
                           const gops_reference_geometry *g, gops_reference_result *result)
@@ -215,8 +215,9 @@ static void allow_relaxed(const gops_problem *problem, const gops_problem_buffer
     const long double w = largest(problem->filter.type, buffers->weights.memory,
                                   gops_test_elements(&problem->filter));
     for (int64_t i = 0; i < gops_test_elements(&result->tensor); i++) {
-        const long double more = /* once: 2^-24 of the sum of the products */
+        const long double all = /* once: 2^-24 of the sum of the products */
             2 * (k + 32) * result->once[i] + 0x1p-124L * k * (1 + x + w);
+        const long double more = fmaxl(all - result->error[i], 0);
         result->error[i] += more;
         result->bound[i] += more * (1 + gops_test_unit_roundoff(problem->data.type));
     }

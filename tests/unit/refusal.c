@@ -34,8 +34,10 @@ void gops_check_problem_refusal(const gops_problem *problem, gops_status status,
                                 const char *message)
 {
     gops_problem_text text;
-    gops_shape shape;
+    gops_shape shape, before;
     gops_plan *plan = (gops_plan *)&shape; /* anything but NULL */
+    memset(&shape, 0xa5, sizeof shape);
+    before = shape;
     gops_error error = gops_fresh_error();
     const char *what = problem->data.rank > GOPS_MAX_RANK || (int)problem->data.type > GOPS_U64 ||
                                (int)problem->data.type < GOPS_F64
@@ -48,4 +50,5 @@ void gops_check_problem_refusal(const gops_problem *problem, gops_status status,
     gops_test_check(gops_problem_shape(problem, &shape, NULL) == status &&
                         gops_problem_plan(problem, &plan, NULL) == status,
                     "%s: another status without an error to write to", what);
+    gops_test_check(memcmp(&shape, &before, sizeof shape) == 0, "%s: the shape was written", what);
 }

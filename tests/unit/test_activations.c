@@ -38,6 +38,11 @@ static const function functions[] = {
     {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 3, 3, -0x1.246efcp-2F},
     {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 5.5, 7.5, -0x1.5bf9f4p+6F},
     {{GOPS_ACTIVATION_HARD_SWISH, 0, 0}, "hard_swish", 2.5, 3, 0x1.fde802p-10F},
+    {{GOPS_ACTIVATION_LEAKY_RELU, .01, 0}, "leaky_relu", 1.5, 1.5, -3},
+    {{GOPS_ACTIVATION_LEAKY_RELU, -.7, 0}, "leaky_relu -0.7", 1.5, 1.5, -3},
+    {{GOPS_ACTIVATION_HARD_SIGMOID, .2, .5}, "hard_sigmoid", 3, 3, -2.4F},
+    {{GOPS_ACTIVATION_HARD_SIGMOID, -3.3, -.7}, "hard_sigmoid -3.3", 3, 3, -.3F},
+    {{GOPS_ACTIVATION_PRELU, -.625, 0}, "prelu", 1.5, 1.5, -3}, /* alpha: the slope */
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -47,6 +52,8 @@ typedef struct plans {
     gops_packed_filter *filter[MAX_ISAS];
     const char *isa[MAX_ISAS];
     int count;
+    gops_type type;
+    double slope; /* of prelu */
 } plans;
 
 /* Makes a convolution with one weight of 1, for `count` pixels. */
@@ -73,7 +80,7 @@ static void add_plan(plans *all, gops_type type, const gops_activation *activati
 
 static plans plans_of(gops_type type, const gops_activation *activation, int64_t count)
 {
-    plans all = {.count = 0};
+    plans all = {.type = type, .slope = activation->alpha};
     const char *given = getenv("GROUPOPS_ISA");
     char *before = given != NULL ? strdup(given) : NULL;
     bool runs;
@@ -102,9 +109,11 @@ static void execute(const plans *all, int i, const void *data, void *output)
 {
     gops_arguments arguments = GOPS_ARGUMENTS_INIT;
     gops_error error = {.message = ""};
+    const float slope = (float)all->slope;
     arguments.data = data;
     arguments.filter = all->filter[i];
     arguments.output = output;
+    arguments.slopes = all->type == GOPS_F64 ? (const void *)&all->slope : (const void *)&slope;
     gops_test_check(gops_execute(all->plan[i], &arguments, &error) == GOPS_OK, "%s", error.message);
 }
 
@@ -153,6 +162,13 @@ static void execute_all(const function *f, const plans *all, int64_t bytes, int6
                               : (1 + 2 * e) / (1 + 2 * e + 2 * e * e));                            \
         case GOPS_ACTIVATION_HARD_SWISH:                                                           \
             return x * ((x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6);                                     \
+        case GOPS_ACTIVATION_LEAKY_RELU:                                                           \
+        case GOPS_ACTIVATION_PRELU:                                                                \
+            return x < 0 ? (real)a->alpha * x : x;                                                 \
+        case GOPS_ACTIVATION_HARD_SIGMOID: {                                                       \
+            const real line = (real)a->alpha * x + (real)a->beta;                                  \
+            return line < 0 ? 0 : line > 1 ? 1 : line;                                             \
+        }                                                                                          \
         case GOPS_ACTIVATION_GELU:                                                                 \
             return x * erfc##suffix(-x / sqrt##suffix(2)) / 2;                                     \
         default:                                                                                   \
@@ -182,7 +198,10 @@ static void compare(const function *f, gops_type type, double x, double value, l
             gops_test_check(0, "%s of %a is %a, expected %La", f->name, x, value, exact);
         return;
     }
-    frexpl(exact, &exponent);
+    frexpl(f->activation.kind == GOPS_ACTIVATION_HARD_SIGMOID
+               ? fabsl((long double)f->activation.alpha * x) + fabs(f->activation.beta)
+               : exact,
+           &exponent);
     exponent = exponent > least ? exponent : least;
     const long double error = fabsl(value - exact) / ldexpl(1, exponent - digits);
     /* The product alpha x is rounded, which exp makes so many units of. */

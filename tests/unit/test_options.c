@@ -52,6 +52,14 @@ static void refusals(void)
         "algorithm is \"fft\"; it must be one of auto, fastest, gemm, implicit, implicit/blocked, "
         "direct, pointwise/pixels, /channels, winograd/f2, /f4, /f3, subconv, depthwise/blocked, "
         "/shuffle, /masked, /permuted, /pairs, /rows, norm, or the part of one before its slash");
+    o.algorithm = "fft\nor not";
+    gops_error error = {GOPS_OK, ""};
+    gops_plan *plan = NULL;
+    gops_problem named = conv_problem();
+    named.algorithm = o.algorithm;
+    gops_test_check(gops_problem_plan(&named, &plan, &error) == GOPS_INVALID &&
+                        strchr(error.message, '\n') == NULL,
+                    "%s", error.message);
     o.algorithm = "norm";
     refuse(&o, GOPS_UNSUPPORTED, "algorithm norm serves no convolutions");
     o = good;
@@ -320,6 +328,8 @@ static void instruction_sets(void)
     for (int i = 0; gops_isa_name(i, &runs) != NULL; i++)
         if (runs)
             strcat(strcat(message, i > 0 ? ", " : ""), gops_isa_name(i, NULL));
+    refuse(&o, GOPS_UNSUPPORTED, message);
+    setenv("GROUPOPS_ISA", "6502\nor 8080", 1); /* a message is one line */
     refuse(&o, GOPS_UNSUPPORTED, message);
     unsetenv("GROUPOPS_ISA");
     gops_test_check(gops_isa() != NULL, "no instruction set");

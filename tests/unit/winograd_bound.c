@@ -44,7 +44,7 @@ static long double largest_tap(gops_type type, const void *weights, int64_t weig
     return most;
 }
 
-/* For one tile of an image and group: adds to the outputs of all channels. */
+/* For one tile of an image and group: the error that outputs of all channels may have, if it is more than before. */
 static void allow_tile(const gops_reference_geometry *g, gops_type type, const long double *pixels,
                        const long double *taps, int64_t image_group, int64_t y, int64_t x, int m,
                        gops_reference_result *result)
@@ -64,8 +64,9 @@ static void allow_tile(const gops_reference_geometry *g, gops_type type, const l
             for (int64_t j = x; j < x + m && j < g->result[1]; j++) {
                 const int64_t at =
                     ((image_group * g->c_out + o) * g->result[0] + i) * g->result[1] + j;
-                result->error[at] += more;
-                result->bound[at] += more * (1 + unit);
+                const long double further = fmaxl(more - result->error[at], 0);
+                result->error[at] += further;
+                result->bound[at] += further * (1 + unit);
             }
     }
 }
