@@ -4,6 +4,8 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "problem.h"
 #include "elements.h"
@@ -114,6 +116,54 @@ static void check_modes(gops_problem problem, unsigned caller, unsigned worker_m
     gops_problem_buffers_destroy(&buffers);
 }
 
+/* Executes the problem by a caller with these modes. */
+static void execute_in(const gops_problem *problem, unsigned modes,
+                       const gops_problem_buffers *buffers)
+{
+    gops_plan *plan;
+    gops_status status = gops_problem_plan(problem, &plan, NULL);
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(MASKED | modes);
+    status =
+        status == GOPS_OK ? gops_problem_execute(problem, plan, buffers, NULL, 0, NULL) : status;
+    _mm_setcsr(before);
+    gops_plan_destroy(plan);
+    gops_test_check(status == GOPS_OK, "%s", gops_status_name(status));
+}
+
+/* Threads that round to nearest themselves round as the caller does: as it does alone. */
+static void check_rounding(gops_problem problem)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 79);
+    lent l = {.own = 0};
+    gops_host host = {.size = sizeof host,
+                      .gemm = gops_test_host_gemm(),
+                      .parallel_for = foreign_threads,
+                      .context = &l};
+    gops_reference_geometry g;
+    gops_tensor output;
+    gops_problem_text text;
+    gops_problem_reference_shape(&problem, &g, &output);
+    const size_t bytes = (size_t)gops_test_elements(&output) * sizeof(float);
+    gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &output, &random);
+    void *alone = gops_test_allocate(bytes);
+    problem.host = &host;
+    problem.threads = 1;
+    execute_in(&problem, DOWNWARD, &buffers);
+    memcpy(alone, buffers.output.memory, bytes);
+    problem.threads = WORKERS;
+    execute_in(&problem, DOWNWARD, &buffers);
+    gops_test_check(memcmp(alone, buffers.output.memory, bytes) == 0,
+                    "%s: threads round otherwise than the caller",
+                    gops_problem_describe(&problem, &text));
+    execute_in(&problem, 0, &buffers);
+    gops_test_check(memcmp(alone, buffers.output.memory, bytes) != 0,
+                    "%s: the caller's rounding makes no difference",
+                    gops_problem_describe(&problem, &text));
+    free(alone);
+    gops_problem_buffers_destroy(&buffers);
+}
+
 static void modes_of_the_caller(void)
 {
     const gops_problem problems[] = {{.operation = GOPS_PROBLEM_CONV,
@@ -139,6 +189,7 @@ static void modes_of_the_caller(void)
                 check_modes(problem, FLUSHING, 0);
                 check_modes(problem, 0, FLUSHING);
                 check_modes(problem, DOWNWARD, FLUSHING);
+                check_rounding(problem);
             }
             gops_plan_destroy(plan);
         }

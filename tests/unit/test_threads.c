@@ -1,4 +1,5 @@
 /* The same bytes for any number of threads, and one plan executed by many threads at once. */
+#include <omp.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "compare.h"
 #include "elements.h"
 #include "harness.h"
+#include "lent_host.h"
 
 /* Shapes with more blocks of columns than any number of threads below, or with fewer. */
 static gops_problem problems[] = {
@@ -122,6 +124,9 @@ static void same_bytes(gops_problem *problem, const gops_reference_result *resul
     gops_test_check(gops_problem_compare(problem, result, buffers->output.memory), "wrong values");
     void *one = gops_test_allocate(bytes);
     memcpy(one, buffers->output.memory, bytes);
+    gops_plan *packer = NULL; /* whose filter serves any number of threads */
+    gops_test_check(gops_problem_plan(problem, &packer, NULL) == GOPS_OK, "no plan");
+    problem->packer = packer;
     for (int i = 1; i < COUNTS; i++) {
         problem->threads = thread_counts[i];
         if (run(problem, buffers, bytes))
@@ -129,6 +134,8 @@ static void same_bytes(gops_problem *problem, const gops_reference_result *resul
                                                     buffers->output.memory, one),
                             "%d threads give other bytes than 1", (int)problem->threads);
     }
+    problem->packer = NULL;
+    gops_plan_destroy(packer);
     free(one);
 }
 
@@ -286,6 +293,7 @@ static void read_estimates(const gops_problem *problem, char *estimates, size_t 
 static void one_estimate_for_any_threads(void)
 {
     enum { DRAWN = 200 };
+    int64_t compared = 0;
     static const int32_t threads[] = {1, 8, 9, 16, 64};
     gops_test_random random = gops_test_random_start(gops_test_seed(), 23);
     for (int i = 0; i < DRAWN; i++) {
@@ -307,13 +315,47 @@ static void one_estimate_for_any_threads(void)
             gops_problem_text text;
             problem.threads = threads[t];
             read_estimates(&problem, t == 0 ? first : other, sizeof first);
-            const size_t both = t == 0                          ? 0
-                                : strlen(first) < strlen(other) ? strlen(first)
-                                                                : strlen(other);
-            gops_test_check(t == 0 || memcmp(first, other, both) == 0, "%s: %s\n%s",
+            if (t == 0)
+                continue;
+            const size_t one = strlen(first), two = strlen(other), both = one < two ? one : two;
+            compared += both > 0;
+            gops_test_check(memcmp(first, other, both) == 0, "%s: %s\n%s",
                             gops_problem_describe(&problem, &text), first, other);
         }
     }
+    gops_test_check(compared > DRAWN, "%lld comparisons", (long long)compared);
+}
+
+/* 0 asks for as many threads as OpenMP would use; its settings stay, over a BLAS that has to be told one thread, too. */
+static void threads_of_openmp(void)
+{
+    enum { OTHER = 5 };
+    const int before = omp_get_max_threads();
+    gops_host host = GOPS_HOST_INIT;
+    host.parallel_for = gops_test_in_turn_for;
+    for (int m = 1; m <= 3; m++)
+        for (int lent = 0; lent < 2; lent++) {
+            gops_problem problem = problems[0];
+            gops_plan_info info;
+            problem.host = lent ? &host : NULL;
+            problem.algorithm = "implicit";
+            omp_set_num_threads(m);
+            gops_test_check(choose(&problem, &info) == GOPS_OK && info.threads == m,
+                            "%d threads of %d", (int)info.threads, m);
+        }
+    omp_set_num_threads(OTHER);
+    for (int t = 1; t <= 2; t++) {
+        gops_problem problem = problems[0];
+        gops_tensor output;
+        gops_problem_buffers buffers = start(&problem, &output);
+        problem.algorithm = "gemm";
+        problem.threads = t;
+        run(&problem, &buffers, bytes_of(&output));
+        gops_test_check(omp_get_max_threads() == OTHER, "OpenMP has %d threads, not %d",
+                        omp_get_max_threads(), OTHER);
+        gops_problem_buffers_destroy(&buffers);
+    }
+    omp_set_num_threads(before);
 }
 
 /* Layers of one image and group with work for milliseconds are cut for as many threads as there are, whether there are
@@ -378,12 +420,17 @@ static void *call(void *argument)
                                           GOPS_WORKSPACE_ALIGNMENT * GOPS_WORKSPACE_ALIGNMENT);
         arguments.workspace_bytes = info.workspace_bytes;
     }
+    gops_packed_filter *own = NULL; /* as many threads may pack by one plan */
+    if (c->own_workspace && c->filter != NULL &&
+        gops_filter_create(c->plan, c->buffers->weights.memory, NULL, &own, NULL) == GOPS_OK)
+        arguments.filter = own;
     for (int i = 0; i < CALLS; i++) {
         memset(arguments.output, 0xff, c->bytes);
         if (gops_execute(c->plan, &arguments, NULL) != GOPS_OK ||
             memcmp(arguments.output, c->expected, c->bytes) != 0)
             c->wrong++;
     }
+    gops_filter_destroy(own);
     free(arguments.workspace);
     free(arguments.output);
     return NULL;
@@ -440,6 +487,7 @@ int main(void)
         {"workspaces_apart", workspaces_apart},
         {"one_choice_for_any_threads", one_choice_for_any_threads},
         {"one_estimate_for_any_threads", one_estimate_for_any_threads},
+        {"threads_of_openmp", threads_of_openmp},
         {"many_threads_find_work", many_threads_find_work},
         {"one_plan_for_many_threads", one_plan_for_many_threads},
         {NULL, NULL}};
