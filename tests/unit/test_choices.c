@@ -354,6 +354,30 @@ static void beyond_memory(void)
                     "%lld allocations, \"%s\"", (long long)heap.calls, error.message);
 }
 
+/* A plan keeps no choices, and its reshapes neither look them up nor measure: one allocation each. */
+static void reshaped_without_choices(void)
+{
+    gops_problem problem = gops_choice_depthwise();
+    gops_test_heap heap;
+    gops_plan *plan, *reshaped = NULL;
+    gops_error error = {GOPS_OK, ""};
+    gops_test_heap_start(&heap);
+    const gops_host host = gops_test_heap_host(&heap);
+    problem.host = &host;
+    problem.choices = gops_choice_create();
+    problem.algorithm = "fastest";
+    gops_test_check(gops_problem_plan(&problem, &plan, &error) == GOPS_OK, "%s", error.message);
+    gops_choices_destroy(problem.choices);
+    const int64_t before = heap.calls;
+    problem.data.dims[2] += 3;
+    gops_test_check(gops_plan_reshape(plan, &problem.data, NULL, &reshaped, &error) == GOPS_OK,
+                    "%s", error.message);
+    gops_test_check(heap.calls == before + 1, "%lld allocations", (long long)(heap.calls - before));
+    gops_plan_destroy(reshaped);
+    gops_plan_destroy(plan);
+    gops_test_check(heap.live == 0, "%lld left", (long long)heap.live);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
@@ -362,6 +386,7 @@ int main(void)
         {"saved_does_not_serve", saved_does_not_serve},
         {"saved_without_a_form", saved_without_a_form},
         {"saved_is_not_measured", saved_is_not_measured},
+        {"reshaped_without_choices", reshaped_without_choices},
         {"problems_differ", problems_differ},
         {"instruction_sets_differ", instruction_sets_differ},
         {"out_of_memory", out_of_memory},

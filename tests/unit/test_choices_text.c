@@ -52,6 +52,48 @@ static void refuse(const char *what, const char *text, size_t bytes, int line)
     gops_choices_destroy(choices);
 }
 
+/* Of two choices for one problem the one that is read last counts, and a text that is refused replaces none. */
+static void the_last_one_counts(void)
+{
+    gops_problem problem = gops_choice_grouped();
+    gops_error error = gops_fresh_error();
+    char algorithm[32], gemm[2048], direct[2048];
+    size_t bytes;
+    problem.choices = gops_choice_create();
+    problem.algorithm = "fastest";
+    gops_choice_algorithm(&problem, algorithm);
+    char *written = gops_choice_write_text(problem.choices, &bytes);
+    gops_choices_destroy(problem.choices);
+    problem.choices = gops_choice_create();
+    problem.algorithm = NULL;
+    gops_choice_replace_algorithm(written, "gemm", gemm, sizeof gemm);
+    gops_choice_replace_algorithm(written, "implicit", direct, sizeof direct);
+    const char *const texts[] = {gemm, direct, gemm};
+    const char *const names[] = {"gemm", "implicit", "gemm"};
+    for (int i = 0; i < 3; i++) {
+        gops_test_check(gops_choices_read(problem.choices, texts[i], strlen(texts[i]), &error) ==
+                            GOPS_OK,
+                        "%s", error.message);
+        gops_choice_algorithm(&problem, algorithm);
+        gops_test_check(strcmp(algorithm, names[i]) == 0 &&
+                            gops_choices_count(problem.choices) == 1,
+                        "%s of %lld, not %s", algorithm,
+                        (long long)gops_choices_count(problem.choices), names[i]);
+    }
+    /* A good line, then half of it. */
+    char two[4096];
+    const char *line = strchr(direct, '\n') + 1;
+    snprintf(two, sizeof two, "groupops-choices 2 lines=2\n%s%.*s\n", line, (int)(strlen(line) / 2),
+             line);
+    gops_test_check(gops_choices_read(problem.choices, two, strlen(two), NULL) == GOPS_INVALID,
+                    "%s was taken", two);
+    gops_choice_algorithm(&problem, algorithm);
+    gops_test_check(strcmp(algorithm, "gemm") == 0, "a refused text replaced gemm by %s",
+                    algorithm);
+    free(written);
+    gops_choices_destroy(problem.choices);
+}
+
 static int line_at(const char *text, size_t place)
 {
     int line = 1;
@@ -157,6 +199,7 @@ int main(void)
 {
     static const gops_test_case cases[] = {
         {"text_comes_back", text_comes_back},
+        {"the_last_one_counts", the_last_one_counts},
         {"damage_is_refused", damage_is_refused},
         {"foreign_is_refused", foreign_is_refused},
         {"arguments", arguments},

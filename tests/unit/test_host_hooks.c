@@ -244,6 +244,90 @@ static void default_host(void)
     gops_test_check(lent.calls == loops && heap.live == 0, "the default host was not taken back");
 }
 
+/* A plan copies its host and the GEMM table, and keeps them: also when another host is the default. */
+static void kept(void)
+{
+    gops_test_heap heap, second;
+    gops_problem problem = gops_test_gemm_conv(GOPS_F32);
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 56);
+    gops_test_products seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    gops_reference_geometry g;
+    gops_tensor output;
+    gops_plan *plan = NULL;
+    gops_test_heap_start(&heap);
+    gops_test_heap_start(&second);
+    gops_host first = gops_test_heap_host(&heap), other = gops_test_heap_host(&second);
+    gops_gemm gemm = gops_test_counted_gemm(&seen);
+    first.gemm = &gemm;
+    gops_problem_reference_shape(&problem, &g, &output);
+    gops_problem_buffers buffers = gops_problem_buffers_create(&problem, &output, &random);
+    gops_test_check(gops_set_default_host(&first, NULL) == GOPS_OK &&
+                        gops_problem_plan(&problem, &plan, NULL) == GOPS_OK &&
+                        gops_set_default_host(&other, NULL) == GOPS_OK,
+                    "no plan");
+    memset(&first, 0xff, sizeof first);
+    memset(&gemm, 0xff, sizeof gemm);
+    const int64_t calls = heap.calls;
+    gops_test_check(gops_problem_execute(&problem, plan, &buffers, NULL, 0, NULL) == GOPS_OK,
+                    "no execution");
+    gops_test_check(seen.calls > 0 && heap.calls > calls && second.calls == 0,
+                    "%lld GEMMs, %lld and %lld allocations", (long long)seen.calls,
+                    (long long)(heap.calls - calls), (long long)second.calls);
+    gops_plan_destroy(plan);
+    /* What is refused leaves the default as it is. */
+    gops_host half = gops_test_heap_host(&heap);
+    half.release = NULL;
+    gops_test_check(gops_set_default_host(&half, NULL) == GOPS_INVALID, "half an allocator");
+    half.release = gops_test_heap_release;
+    gops_gemm hole = gops_test_counted_gemm(&seen);
+    hole.dgemm = NULL;
+    half.gemm = &hole;
+    gops_test_check(gops_set_default_host(&half, NULL) == GOPS_INVALID, "a hole in the table");
+    problem.algorithm = "implicit";
+    gops_problem_check(&problem, &random);
+    gops_test_check(second.calls > 0, "the default host is another one");
+    gops_set_default_host(NULL, NULL);
+    gops_test_check(heap.live == 0 && second.live == 0, "allocations left");
+    gops_problem_buffers_destroy(&buffers);
+}
+
+/* Reshapes, parts and what a cache makes say so; what a cache has does not. */
+static void every_plan_is_logged(void)
+{
+    lent_threads lent = {.calls = 0};
+    gops_problem problem = gops_test_gemm_conv(GOPS_F32);
+    gops_host host = GOPS_HOST_INIT;
+    gops_plan *plan, *reshaped = NULL, *part = NULL;
+    const gops_plan *got = NULL;
+    gops_plan_cache *cache = NULL;
+    host.log = keep_line;
+    host.context = &lent;
+    problem.host = &host;
+    problem.algorithm = "implicit";
+    gops_test_check(gops_problem_plan(&problem, &plan, NULL) == GOPS_OK && lent.lines == 1,
+                    "%d lines", lent.lines);
+    gops_tensor data = problem.data;
+    data.dims[2] += 3;
+    gops_test_check(gops_plan_reshape(plan, &data, NULL, &reshaped, NULL) == GOPS_OK &&
+                        lent.lines == 2,
+                    "reshape: %d lines", lent.lines);
+    data.dims[2] -= 5;
+    gops_test_check(gops_plan_part(plan, &data, NULL, NULL, NULL, &part, NULL) == GOPS_OK &&
+                        lent.lines == 3,
+                    "part: %d lines", lent.lines);
+    gops_test_check(gops_plan_cache_create(plan, 2, &cache, NULL) == GOPS_OK, "no cache");
+    for (int i = 0; i < 2; i++) {
+        gops_test_check(gops_plan_cache_get(cache, &data, NULL, &got, NULL) == GOPS_OK &&
+                            lent.lines == 4,
+                        "cache: %d lines", lent.lines);
+        gops_plan_cache_release(cache, got);
+    }
+    gops_plan_cache_destroy(cache);
+    gops_plan_destroy(part);
+    gops_plan_destroy(reshaped);
+    gops_plan_destroy(plan);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
@@ -251,6 +335,8 @@ int main(void)
         {"out_of_memory", out_of_memory},
         {"execution_allocates_nothing", execution_allocates_nothing},
         {"default_host", default_host},
+        {"kept", kept},
+        {"every_plan_is_logged", every_plan_is_logged},
         {NULL, NULL}};
     return gops_test_main("what a host lends", cases);
 }
