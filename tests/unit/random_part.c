@@ -202,6 +202,8 @@ int gops_compare_part(gops_whole *of, const gops_plan *plan)
     if (!same)
         describe(of, &out, &info, &error);
     of->compared++;
+    if (of->tally != NULL)
+        gops_test_count(of->tally, of->problem, plan);
     gops_plan_destroy(part);
     free(computed);
     free(expected);

@@ -2,6 +2,7 @@
 #ifndef GROUPOPS_TEST_RANDOM_PART_H
 #define GROUPOPS_TEST_RANDOM_PART_H
 
+#include "every_plan.h"
 #include "problem.h"
 
 /* A problem that is legal and not empty, and its inputs. The output is what `plan` makes. */
@@ -10,7 +11,8 @@ typedef struct gops_whole {
     gops_problem_buffers *buffers;
     gops_tensor output;
     gops_test_random *random;
-    int64_t compared; /* parts */
+    int64_t compared;       /* parts */
+    gops_test_tally *tally; /* NULL, or counts them */
     int good;
     char what[1400]; /* was wrong with the part that was compared last */
 } gops_whole;

@@ -8,6 +8,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "elements.h"
@@ -20,13 +21,15 @@
 
 enum { ROUNDS = 70, USUAL = 8400, STREAMS = 8, MAX_MULTIPLIES = 300000 };
 
-static const gops_type types[] = {GOPS_F32,    GOPS_F64,    GOPS_BF16, GOPS_F32, GOPS_F16,
-                                  GOPS_I8,     GOPS_F64,    GOPS_U8,   GOPS_F32, GOPS_U16,
-                                  GOPS_F8E4M3, GOPS_F8E5M2, GOPS_I32,  GOPS_I64};
+static const gops_type types[] = {GOPS_F32,    GOPS_F64,    GOPS_BF16, GOPS_I16, GOPS_F16,
+                                  GOPS_I8,     GOPS_U32,    GOPS_U8,   GOPS_F32, GOPS_U16,
+                                  GOPS_F8E4M3, GOPS_F8E5M2, GOPS_I32,  GOPS_I64, GOPS_U64};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 /* What a quantized problem points to. */
 static gops_random_quantization quantization;
+
+static gops_test_tally tally; /* of parts that were compared */
 
 /* Not empty, and not large. */
 static bool is_fit(const gops_problem *problem)
@@ -74,7 +77,7 @@ static gops_problem random_quantized(gops_problem_operation operation, gops_test
 static int64_t check_problem(gops_problem *problem, gops_test_random *random)
 {
     gops_reference_geometry g;
-    gops_whole of = {.problem = problem, .random = random, .good = 1};
+    gops_whole of = {.problem = problem, .random = random, .tally = &tally, .good = 1};
     gops_problem_reference_shape(problem, &g, &of.output);
     gops_problem_buffers buffers = gops_problem_buffers_create(problem, &of.output, random);
     if (gops_problem_is_quantized(problem))
@@ -153,11 +156,11 @@ static void small_images(void)
     gops_test_random random = gops_test_random_start(gops_test_seed(), 4);
     int64_t compared = 0;
     for (int i = 0; i < ROUNDS_OF_SMALL; i++) {
-        const int64_t taps = 3 + 2 * (i % 3), stride = 1 + i / 3 % 2;
+        const int64_t taps = 3 + 2 * (i % 3), stride = 1 + i / 3 % 2, groups = i % 4 < 3 ? 5 : 37;
         gops_problem problem = {
             .operation = GOPS_PROBLEM_CONV,
-            .data = {GOPS_F32, 4, {2, 5, rows[i % 5], 7}},
-            .filter = {GOPS_F32, 5, {5, 2, 1, taps, taps}},
+            .data = {GOPS_F32, 4, {2, groups, rows[i % 5], 7}},
+            .filter = {GOPS_F32, 5, {groups, 2, 1, taps, taps}},
             .conv = {.strides = {2, {stride, stride}},
                      .pads_begin = {2, {taps / 2, taps / 2}},
                      .pads_end = {2, {taps / 2, taps / 2}}},
@@ -166,6 +169,29 @@ static void small_images(void)
         compared += check_problem(&problem, &random);
     }
     gops_test_check(compared >= ROUNDS_OF_SMALL, "few parts were compared");
+}
+
+/* Transposed layers with stride 2, which depthwise/shuffle has kernels for, and depthwise/blocked where there are more
+ * channels. */
+static void transposed_images(void)
+{
+    enum { ROUNDS_OF_TRANSPOSED = 24 };
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 10);
+    int64_t compared = 0;
+    for (int i = 0; i < ROUNDS_OF_TRANSPOSED; i++) {
+        const int64_t taps = 2 + i % 3, pad = i / 3 % 2, groups = i % 2 == 0 ? 5 : 37;
+        gops_problem problem = {
+            .operation = GOPS_PROBLEM_DECONV,
+            .data = {GOPS_F32, 4, {2, groups, 9 + i % 4, 7 + i % 5}},
+            .filter = {GOPS_F32, 5, {groups, 1, 1, taps, taps}},
+            .deconv = {.strides = LIST(2, 2),
+                       .pads_begin = {2, {pad, pad}},
+                       .pads_end = {2, {pad, pad}}},
+            .threads = 1,
+        };
+        compared += check_problem(&problem, &random);
+    }
+    gops_test_check(compared >= ROUNDS_OF_TRANSPOSED, "few parts were compared");
 }
 
 /* Images for which depthwise/masked has other kernels than for narrow ones, as their parts are. */
@@ -342,6 +368,21 @@ static void shifted(void)
     gops_plan_destroy(plan);
 }
 
+/* Every form that has parts had some, unless the problems were fewer, or not all of them. */
+static void every_form(void)
+{
+    if (gops_test_environment_number("GROUPOPS_TEST_RANDOM", -1) >= 0 ||
+        gops_test_environment_number("GROUPOPS_TEST_RANDOM_COUNT", USUAL) < USUAL ||
+        getenv("GROUPOPS_TEST_CASE") != NULL)
+        gops_test_skip("not all problems were drawn");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "implicit");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "direct");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "pointwise");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_CONV, "depthwise");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "subconv");
+    gops_test_check_tally(&tally, GOPS_PROBLEM_DECONV, "depthwise");
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {
@@ -351,12 +392,14 @@ int main(void)
         {"quantized_deconv", quantized_deconv},
         {"pages", pages},
         {"small_images", small_images},
+        {"transposed_images", transposed_images},
         {"wide_images", wide_images},
         {"many_channels", many_channels},
         {"refusals", refusals},
         {"shifted", shifted},
         {"little_workspace", little_workspace},
         {"divisible", divisible},
+        {"every_form", every_form},
         {NULL, NULL},
     };
     return gops_test_main("part", cases);
