@@ -23,6 +23,7 @@ typedef enum gops_onnx_element {
     GOPS_ONNX_INT8 = 3,
     GOPS_ONNX_INT32 = 6,
     GOPS_ONNX_INT64 = 7,
+    GOPS_ONNX_BOOL = 9,
     GOPS_ONNX_FLOAT16 = 10,
     GOPS_ONNX_DOUBLE = 11,
 } gops_onnx_element;

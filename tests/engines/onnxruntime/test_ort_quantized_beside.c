@@ -52,20 +52,26 @@ static void dequantize(gops_onnx_builder *builder, const char *to, const char *f
     gops_onnx_build_node(builder, "DequantizeLinear", to, (const char *[]){from, "s", "z"}, 3);
 }
 
-static void add(gops_onnx_builder *builder, const char *to, const char *one, const char *other)
+static void add(gops_onnx_builder *builder, const char *to, const char *one, const char *other,
+                bool bounds)
 {
     dequantize(builder, "g", one);
     dequantize(builder, "h", other);
     gops_onnx_build_node(builder, "Add", "a", (const char *[]){"g", "h"}, 2);
-    gops_onnx_build_node(builder, "QuantizeLinear", to, (const char *[]){"a", "s", "z"}, 3);
+    if (bounds) {
+        gops_onnx_build_node(builder, "Relu", "r", (const char *[]){"a"}, 1);
+    }
+    gops_onnx_build_node(builder, "QuantizeLinear", to,
+                         (const char *[]){bounds ? "r" : "a", "s", "z"}, 3);
 }
 
 /* Of i8, f to c and an Add behind or before it, whose scales are vectors of one element: the runtime makes one node of
  * the Add and what is around it, if it does not see the QuantizeLinear before, or the DequantizeLinear behind, and that
- * node refuses them. */
-static void check_vectors_of_one(front of, int vector, bool adds_first, int level)
+ * node refuses them. So it does behind a Relu that the type bounds as much, which it leaves out. */
+static void check_vectors_of_one(front of, int vector, bool adds_first, bool bounds, int level)
 {
-    static signed char x[PIXELS], zero = 3;
+    static signed char x[PIXELS];
+    const signed char zero = bounds ? -128 : 3;
     const gops_ort_session_settings settings = {GROUPOPS_ORT_PROVIDER, level, 1, false};
     const int64_t dims[] = {1, 1, 3, 5}, one = 1;
     const float scale = 0.5F;
@@ -75,21 +81,21 @@ static void check_vectors_of_one(front of, int vector, bool adds_first, int leve
     ort_session *session = NULL;
     ort_value *output = NULL;
     char what[64];
-    snprintf(what, sizeof what, "front %d, vector %d, level %d%s", (int)of, vector, level,
-             adds_first ? ", added first" : "");
+    snprintf(what, sizeof what, "front %d, vector %d, level %d%s%s", (int)of, vector, level,
+             adds_first ? ", added first" : "", bounds ? ", Relu" : "");
     gops_onnx_build(&builder, 13);
     gops_onnx_build_input(&builder, "x", GOPS_ONNX_INT8, 4, dims);
     gops_onnx_build_constant(&builder, "s", GOPS_ONNX_FLOAT, vector == 2, &one, &scale, 4);
     gops_onnx_build_constant(&builder, "z", GOPS_ONNX_INT8, vector == 1, &one, &zero, 1);
     if (adds_first) {
-        add(&builder, "q", "x", "x");
+        add(&builder, "q", "x", "x", bounds);
     }
     dequantize(&builder, "f", adds_first ? "q" : "x");
     put_front(&builder, of);
     gops_onnx_build_node(&builder, "QuantizeLinear", adds_first ? "y" : "q",
                          (const char *[]){"c", "s", "z"}, 3);
     if (!adds_first) {
-        add(&builder, "y", "q", "x");
+        add(&builder, "y", "q", "x", bounds);
     }
     gops_onnx_build_output(&builder, "y", GOPS_ONNX_INT8, 4, dims);
     gops_test_check(gops_onnx_build_end(&builder, &model), "no memory for a model");
@@ -107,9 +113,10 @@ static void vectors_of_one(void)
     gops_ort_load();
     for (int of = 0; of < FRONTS; of++) {
         for (int vector = 0; vector < VECTORS; vector++) {
-            for (int first = 0; first < 2; first++) {
-                check_vectors_of_one((front)of, vector, first != 0, ORT_OPTIMIZE_NONE);
-                check_vectors_of_one((front)of, vector, first != 0, ORT_OPTIMIZE_ALL);
+            for (int n = 0; n < 4; n++) {
+                const bool first = n % 2 != 0, bounds = n / 2 != 0;
+                check_vectors_of_one((front)of, vector, first, bounds, ORT_OPTIMIZE_NONE);
+                check_vectors_of_one((front)of, vector, first, bounds, ORT_OPTIMIZE_ALL);
             }
         }
     }

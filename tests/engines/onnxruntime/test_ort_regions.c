@@ -384,6 +384,53 @@ static void misjudged(void)
     }
 }
 
+/* A Loop whose body declares a shape that only the first iteration has. */
+static void shrinking_loop(void)
+{
+    const int64_t none = 0, weights[] = {4, 4, 2, 2}, three = 3, dims[] = {1, 4, 10, 10};
+    const unsigned char yes = 1;
+    builder graph;
+    gops_onnx_builder inner;
+    gops_ort_graph_images(&graph, 60, 17, 1, 4, 10, 10);
+    gops_ort_graph_constant(&graph, "w", 4, weights, -1, 1);
+    gops_onnx_build_constant(&graph.builder, "count", GOPS_ONNX_INT64, 0, &none, &three,
+                             sizeof three);
+    gops_onnx_build_constant(&graph.builder, "yes", GOPS_ONNX_BOOL, 0, &none, &yes, 1);
+    gops_ort_graph_node(&graph, "Loop", "l", FROM("count", "yes", "x"));
+    gops_onnx_build(&inner, 0);
+    gops_onnx_build_input(&inner, "number", GOPS_ONNX_INT64, 0, NULL);
+    gops_onnx_build_input(&inner, "goes_on", GOPS_ONNX_BOOL, 0, NULL);
+    gops_onnx_build_input(&inner, "state", GOPS_ONNX_FLOAT, 4, dims);
+    gops_onnx_build_node(&inner, "Conv", "a", FROM("state", "w"), 2);
+    gops_onnx_build_node(&inner, "Conv", "b", FROM("a", "w"), 2);
+    gops_onnx_build_node(&inner, "Identity", "still", FROM("goes_on"), 1);
+    gops_onnx_build_output(&inner, "still", GOPS_ONNX_BOOL, 0, NULL);
+    gops_onnx_build_output(&inner, "b", GOPS_ONNX_FLOAT, -1, NULL);
+    gops_onnx_build_graph(&graph.builder, "body", &inner);
+    gops_ort_graph_node(&graph, "Relu", "y", FROM("l"));
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "shrinking loop", -1, 0);
+}
+
+/* A Resize with a roi that is computed, which its mode does not read. */
+static void computed_roi(void)
+{
+    const int64_t four = 4, eight = 8;
+    const float scales[] = {1, 1, 2, 2};
+    builder graph;
+    gops_ort_graph_images(&graph, 61, 17, 1, 4, 10, 10);
+    gops_onnx_build_constant(&graph.builder, "scales", GOPS_ONNX_FLOAT, 1, &four, scales,
+                             sizeof scales);
+    gops_ort_graph_constant(&graph, "corners", 1, &eight, 0, 1);
+    gops_ort_graph_node(&graph, "Neg", "roi", FROM("corners"));
+    gops_ort_graph_conv(&graph, "a", "x", 4, 4, 1, 1);
+    gops_ort_graph_node(&graph, "Resize", "r", FROM("a", "roi", "scales"));
+    gops_onnx_build_string(&graph.builder, "mode", "nearest");
+    gops_ort_graph_conv(&graph, "y", "r", 4, 4, 1, 1);
+    gops_ort_graph_output(&graph, "y");
+    gops_ort_graph_check(&graph, "computed roi", -1, 0);
+}
+
 /* One and three axes. */
 static void ranks(void)
 {
@@ -559,6 +606,8 @@ int main(void)
         {"dead", dead},
         {"within", within},
         {"misjudged", misjudged},
+        {"shrinking_loop", shrinking_loop},
+        {"computed_roi", computed_roi},
         {"ranks", ranks},
         {"one_bound", one_bound},
         {"signs", signs},

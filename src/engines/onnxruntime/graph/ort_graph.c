@@ -108,6 +108,11 @@ bool gops_ort_quantizes(const gops_ort_node *node)
            (strcmp(node->type, QUANTIZES) == 0 || strcmp(node->type, MICROSOFT "." QUANTIZES) == 0);
 }
 
+bool gops_ort_bounds(const gops_ort_node *node)
+{
+    return node != NULL && (strcmp(node->type, "Relu") == 0 || strcmp(node->type, "Clip") == 0);
+}
+
 bool gops_ort_dequantizes(const gops_ort_node *node)
 {
     return node != NULL && (strcmp(node->type, DEQUANTIZES) == 0 ||

@@ -77,6 +77,9 @@ gops_ort_node *gops_ort_only_writer(const gops_ort_graph *graph, const char *val
 /* Whether a node, which may be NULL, is a QuantizeLinear or a DequantizeLinear. Those of com.microsoft are, which
  * no claim takes. */
 bool gops_ort_quantizes(const gops_ort_node *node);
+
+/* Whether it is a Relu or Clip, which the runtime leaves out before a QuantizeLinear that does as much. */
+bool gops_ort_bounds(const gops_ort_node *node);
 bool gops_ort_dequantizes(const gops_ort_node *node);
 
 /* Whether a node, which may be NULL, is a Reshape to a constant shape: a region has no shapes among its inputs. */

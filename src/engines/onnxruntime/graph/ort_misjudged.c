@@ -127,7 +127,8 @@ static ort_status *reads_outer(const gops_ort_runtime *runtime, const gops_ort_n
     return status;
 }
 
-/* What the body of a Scan is fed has the shapes of the graph around it. The runtime leaves out those of a Loop's. */
+/* What the body of a Scan is fed has the shapes of the graph around it. That of a Loop may declare shapes that only its
+ * first iteration has. */
 static ort_status *is_fed_by_outer(const gops_ort_runtime *runtime, const ort_graph *graph,
                                    bool *is)
 {
@@ -137,7 +138,7 @@ static ort_status *is_fed_by_outer(const gops_ort_runtime *runtime, const ort_gr
     if (status == NULL && parent != NULL) {
         status = runtime->api->node_type(parent, &type);
     }
-    *is = strcmp(type, "Scan") == 0;
+    *is = strcmp(type, "Scan") == 0 || strcmp(type, "Loop") == 0;
     return status;
 }
 

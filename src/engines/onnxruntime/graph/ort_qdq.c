@@ -166,7 +166,21 @@ static ort_status *are_numbers(const gops_ort_runtime *runtime, const gops_ort_n
     return status;
 }
 
-/* Likewise, of those around a node. */
+/* Likewise, of the QuantizeLinear that reads a value. */
+static ort_status *are_numbers_behind(const gops_ort_graph *graph, const char *value, bool *are)
+{
+    ort_status *status = NULL;
+    size_t count;
+    const gops_ort_use *uses = gops_ort_uses(graph, value, &count);
+    for (size_t i = 0; i < count && status == NULL; i++) {
+        if (gops_ort_quantizes(uses[i].reader)) {
+            status = are_numbers(graph->runtime, uses[i].reader, are);
+        }
+    }
+    return status;
+}
+
+/* Likewise, of those around a node, also behind a Relu or Clip. */
 static ort_status *are_numbers_around(const gops_ort_graph *graph, const gops_ort_node *node,
                                       bool *are)
 {
@@ -180,11 +194,11 @@ static ort_status *are_numbers_around(const gops_ort_graph *graph, const gops_or
         }
     }
     for (size_t i = 0; i < count && status == NULL; i++) {
-        if (gops_ort_quantizes(uses[i].reader)) {
-            status = are_numbers(graph->runtime, uses[i].reader, are);
+        if (gops_ort_bounds(uses[i].reader)) {
+            status = are_numbers_behind(graph, uses[i].reader->output_names[0], are);
         }
     }
-    return status;
+    return status != NULL ? status : are_numbers_behind(graph, node->output_names[0], are);
 }
 
 static bool becomes_one(const gops_ort_node *node)
@@ -222,6 +236,9 @@ ort_status *gops_ort_serve_writer(const gops_ort_graph *graph, const char *value
         return NULL;
     }
     writer = gops_ort_writer(graph, writer->input_names[0]);
+    if (gops_ort_bounds(writer)) {
+        writer = gops_ort_writer(graph, writer->input_names[0]);
+    }
     return writer != NULL && !writer->claimed && becomes_one(writer)
                ? are_numbers_around(graph, writer, serves)
                : NULL;

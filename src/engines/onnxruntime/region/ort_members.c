@@ -31,11 +31,6 @@ ort_status *gops_ort_members_add(const gops_ort_runtime *runtime, gops_ort_membe
     return NULL;
 }
 
-static bool is(const gops_ort_node *node, const char *type)
-{
-    return node != NULL && strcmp(node->type, type) == 0;
-}
-
 static bool is_read_to_quantize(const gops_ort_graph *graph, const char *value)
 {
     size_t count;
@@ -48,11 +43,6 @@ static bool is_read_to_quantize(const gops_ort_graph *graph, const char *value)
     return false;
 }
 
-static bool is_bounded(const gops_ort_node *node)
-{
-    return is(node, "Relu") || is(node, "Clip");
-}
-
 /* At once, or behind a Relu or Clip. */
 static bool is_quantized(const gops_ort_graph *graph, const char *value)
 {
@@ -61,7 +51,7 @@ static bool is_quantized(const gops_ort_graph *graph, const char *value)
     bool is_so = is_read_to_quantize(graph, value);
     for (size_t i = 0; i < count && !is_so; i++) {
         const gops_ort_node *reader = uses[i].reader;
-        is_so = is_bounded(reader) && is_read_to_quantize(graph, reader->output_names[0]);
+        is_so = gops_ort_bounds(reader) && is_read_to_quantize(graph, reader->output_names[0]);
     }
     return is_so;
 }
@@ -80,9 +70,51 @@ static bool reads_dequantized(const gops_ort_graph *graph, const gops_ort_node *
 static bool lies_between(const gops_ort_graph *graph, const gops_ort_node *node)
 {
     const gops_ort_node *first =
-        is_bounded(node) ? gops_ort_writer(graph, node->input_names[0]) : NULL;
+        gops_ort_bounds(node) ? gops_ort_writer(graph, node->input_names[0]) : NULL;
     return (reads_dequantized(graph, node) || (first != NULL && reads_dequantized(graph, first))) &&
            node->output_count > 0 && is_quantized(graph, node->output_names[0]);
+}
+
+/* By a node of the member, or of one that was read with it. */
+static bool is_written_within(const gops_ort_member *member, const char *value)
+{
+    bool is_so = false;
+    for (; member != NULL && !is_so; member = member->next) {
+        for (size_t i = 0; i < member->claim.node_count && !is_so; i++) {
+            const gops_ort_node *node = member->claim.nodes[i];
+            for (size_t k = 0; k < node->output_count && !is_so; k++) {
+                is_so = strcmp(node->output_names[k], value) == 0;
+            }
+        }
+    }
+    return is_so;
+}
+
+static bool is_input(const gops_ort_member *member, const char *value)
+{
+    bool is_so = false;
+    for (size_t i = 0; i < member->input_count && !is_so; i++) {
+        is_so = strcmp(member->inputs[i], value) == 0;
+    }
+    return is_so;
+}
+
+/* Whether its nodes read constants besides its inputs, and nothing else, which would be an input of the region too;
+ * `first` is that of all which were read together. */
+static ort_status *reads_inputs_alone(const gops_ort_runtime *runtime, const gops_ort_member *first,
+                                      const gops_ort_member *member, bool *alone)
+{
+    ort_status *status = NULL;
+    for (size_t i = 0; i < member->claim.node_count && *alone && status == NULL; i++) {
+        const gops_ort_node *node = member->claim.nodes[i];
+        for (size_t k = 0; k < node->input_count && *alone && status == NULL; k++) {
+            if (node->inputs[k] != NULL && !is_input(member, node->input_names[k]) &&
+                !is_written_within(first, node->input_names[k])) {
+                status = runtime->api->is_constant_initializer(node->inputs[k], alone);
+            }
+        }
+    }
+    return status;
 }
 
 ort_status *gops_ort_members_read(const gops_ort_graph *graph, gops_ort_members *members)
@@ -97,7 +129,13 @@ ort_status *gops_ort_members_read(const gops_ort_graph *graph, gops_ort_members 
         if (status == NULL && member == NULL && !node->claimed && !lies_between(graph, node)) {
             status = gops_ort_member_of_node(graph, node, &member);
         }
-        if (status == NULL && member != NULL) {
+        bool alone = true;
+        for (const gops_ort_member *of = member; status == NULL && of != NULL; of = of->next) {
+            status = reads_inputs_alone(graph->runtime, member, of, &alone);
+        }
+        if (status != NULL || !alone) {
+            gops_ort_member_free(member);
+        } else if (member != NULL) {
             status = gops_ort_members_add(graph->runtime, members, member);
         }
     }
