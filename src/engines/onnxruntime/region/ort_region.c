@@ -24,6 +24,8 @@ typedef struct region {
     size_t thread_bytes;                   /* for chunks, behind the workspace */
     /* Threads; no team: 0. To ask the system at each call took 12 to 95 us (Intel Xeon). */
     int32_t team;
+    /* How often a team was gathered, and the most threads that came. */
+    _Atomic int32_t gathered, came;
     char name[GOPS_ORT_NAME_BYTES];
 } region;
 
@@ -34,7 +36,7 @@ static ort_status *no_memory(const region *self)
 
 /* One call. */
 typedef struct call {
-    const region *self;
+    region *self;
     ort_kernel_context *context;
     unsigned char **bases; /* as the runtime passed them, of the first image */
     int64_t images, end;   /* all; behind those that may be taken now */
@@ -114,10 +116,32 @@ static void run_images(void *argument)
     gops_ort_keep_status(whole->self->runtime, &whole->failed, status);
 }
 
+/* The threads of the session, which the runtime does not tell: as many as come when a team is gathered, once that has
+ * been so often enough that all were awake; before, one for each processor. */
+static int32_t count_threads(region *self)
+{
+    enum { ENOUGH = 16 };
+    const int32_t came = atomic_load_explicit(&self->came, memory_order_relaxed);
+    const bool enough = atomic_load_explicit(&self->gathered, memory_order_relaxed) >= ENOUGH;
+    return enough && came > 1 ? came : gops_ort_processors();
+}
+
+static void note_team(region *self, int32_t came)
+{
+    int32_t most = atomic_load_explicit(&self->came, memory_order_relaxed);
+    while (most < came &&
+           !atomic_compare_exchange_weak_explicit(&self->came, &most, came, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+    if (atomic_load_explicit(&self->gathered, memory_order_relaxed) < INT32_MAX / 2) {
+        atomic_fetch_add_explicit(&self->gathered, 1, memory_order_relaxed);
+    }
+}
+
 /* Computes images with so many threads, in memory of its own. The thread has entered the call. */
 static void run_share(call *of, int32_t threads)
 {
-    const region *self = of->self;
+    region *self = of->self;
     const gops_host host = gops_ort_host(self->runtime);
     unsigned char *memory =
         host.allocate(host.context, share_bytes(self, threads), GOPS_WORKSPACE_ALIGNMENT);
@@ -130,7 +154,8 @@ static void run_share(call *of, int32_t threads)
         gops_ort_team_run_alone(of->context, run_images, &made, memory);
         gops_ort_enter(of->context, NULL);
     } else if (self->team > 0) {
-        gops_ort_team_run(self->runtime, of->context, self->team, run_images, &made, memory);
+        note_team(self, gops_ort_team_run(self->runtime, of->context, self->team, run_images, &made,
+                                          memory));
         gops_ort_enter(of->context, NULL);
     } else {
         run_images(&made);
@@ -154,20 +179,20 @@ static void run_apart(void *argument, int64_t index)
  * What threads compute apart they do not wait for, and each finds it in its own cache. */
 static ort_status *run_call(call *of)
 {
-    const region *self = of->self;
-    const int32_t threads = gops_ort_processors();
+    region *self = of->self;
+    const int32_t processors = gops_ort_processors(), threads = count_threads(self);
     const int64_t apart = threads > 1 ? of->images - of->images % threads : 0;
     of->end = apart;
     if (apart > 0) {
         ort_status *status =
-            gops_ort_parallel_for(self->runtime, self->name, run_apart, of, threads);
+            gops_ort_parallel_for(self->runtime, self->name, run_apart, of, processors);
         gops_ort_keep_status(self->runtime, &of->failed, status);
         gops_ort_enter(of->context, NULL);
     }
     if (apart < of->images && atomic_load(&of->failed) == NULL) {
         atomic_store(&of->next, apart);
         of->end = of->images;
-        run_share(of, threads);
+        run_share(of, processors);
     }
     return atomic_load(&of->failed);
 }
@@ -218,7 +243,7 @@ static ort_status *find_bases(call *of)
 
 static ort_status *region_call(ort_compute_info *info, void *state, ort_kernel_context *context)
 {
-    const region *self = (const region *)(const void *)info;
+    region *self = (region *)info;
     const gops_host host = gops_ort_host(self->runtime);
     (void)state;
     gops_ort_enter(context, NULL);

@@ -26,6 +26,7 @@ struct gops_ort_team {
     void (*lead)(void *argument);
     void *argument;
     int32_t size;                            /* slots */
+    int32_t came;                            /* before the end */
     _Alignas(CACHE_LINE) atomic_int arrived; /* threads so far; the first leads */
     slot slots[];                            /* the leader's is not used */
 };
@@ -78,7 +79,8 @@ static void lead(gops_ort_team *team)
     gops_ort_leave();
     /* Those who come from now on see that they are too late. */
     const int arrived = atomic_exchange_explicit(&team->arrived, INT_MAX / 2, memory_order_acq_rel);
-    for (int i = 1; i < arrived && i < team->size; i++) {
+    team->came = arrived < team->size ? arrived : team->size;
+    for (int i = 1; i < team->came; i++) {
         atomic_store_explicit(&team->slots[i].state, CLOSED, memory_order_release);
     }
 }
@@ -116,8 +118,9 @@ void gops_ort_team_run_alone(const ort_kernel_context *context, void (*leads)(vo
     lead(gather(memory, 1, context, leads, argument));
 }
 
-void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
-                       int32_t threads, void (*leads)(void *argument), void *argument, void *memory)
+int32_t gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
+                          int32_t threads, void (*leads)(void *argument), void *argument,
+                          void *memory)
 {
     gops_ort_team *team = gather(memory, threads, context, leads, argument);
     ort_status *status =
@@ -128,6 +131,7 @@ void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context
     if (atomic_load_explicit(&team->arrived, memory_order_acquire) == 0) {
         lead(team);
     }
+    return team->came;
 }
 
 void gops_ort_team_for(gops_ort_team *team, void (*task)(void *argument, int64_t index),

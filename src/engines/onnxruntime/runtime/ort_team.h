@@ -15,9 +15,11 @@
 size_t gops_ort_team_bytes(int32_t threads);
 
 /* Runs lead(argument) once, on a thread of the session or the calling one, between gops_ort_enter
- * with the team and gops_ort_leave. `memory` is for a team of at least so many threads. */
-void gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
-                       int32_t threads, void (*lead)(void *argument), void *argument, void *memory);
+ * with the team and gops_ort_leave. `memory` is for a team of at least so many threads. Returns how many
+ * came before the end. */
+int32_t gops_ort_team_run(const gops_ort_runtime *runtime, const ort_kernel_context *context,
+                          int32_t threads, void (*lead)(void *argument), void *argument,
+                          void *memory);
 
 /* Runs lead(argument) on this thread, which has no others, as on one of a session that computes something else
  * meanwhile. `memory` is for a team of one. */
