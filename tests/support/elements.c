@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "guarded_memory.h"
+#include "harness.h"
 
 const gops_type gops_test_reals[] = {GOPS_F64,  GOPS_F32,    GOPS_F16,
                                      GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
@@ -222,6 +223,12 @@ int gops_test_long_double_is_wide(void)
 {
     volatile long double one = 1, little = 0x1p-60L;
     return one + little != one;
+}
+
+void gops_test_need_wide_long_double(void)
+{
+    if (!gops_test_long_double_is_wide())
+        gops_test_skip("long double is no wider than double here, as under valgrind");
 }
 
 int64_t gops_test_elements(const gops_tensor *tensor)

@@ -39,6 +39,8 @@ long double gops_test_smallest(gops_type type);
 /* Whether long double arithmetic has more than the 53 bits of double, as the references want it.
  * valgrind computes with 53 and does not know infinite long doubles. */
 int gops_test_long_double_is_wide(void);
+/* Skips the case where it has not. */
+void gops_test_need_wide_long_double(void);
 
 /* The product of the dimensions. */
 int64_t gops_test_elements(const gops_tensor *tensor);

@@ -11,12 +11,6 @@
 #include "guarded_memory.h"
 #include "random_numbers.h"
 
-static void need_wide_long_double(void)
-{
-    if (!gops_test_long_double_is_wide())
-        gops_test_skip("long double is no wider than double here, as under valgrind");
-}
-
 /* A comparison that must fail prints; what it prints goes into `text` instead. */
 typedef struct captured {
     FILE *file;
@@ -52,7 +46,7 @@ static int compare_quietly(const gops_tensor *tensor, const void *got, const lon
 
 static void comparison(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_tensor tensor = GOPS_TEST_TENSOR(GOPS_F32, 1, 2, 3, 2);
     float got[12];
     long double expected[12], bound[12];
@@ -113,7 +107,7 @@ static void comparison_by_equality(void)
 /* Every code of the small types, and the numbers around each, come back. */
 static void small_types(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     static const gops_type types[] = {GOPS_F16, GOPS_BF16, GOPS_F8E4M3, GOPS_F8E5M2};
     for (int t = 0; t < 4; t++) {
         size_t bytes = gops_test_type_bytes(types[t]);
@@ -168,7 +162,7 @@ static void integers(void)
 /* The reference's bound for one product and for sums is what reference.h says, and no wider. */
 static void bounds(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 9),
                 filter = GOPS_TEST_TENSOR(GOPS_F32, 1, 1, 1, 3);
     gops_conv_attributes none = {.auto_pad = GOPS_AUTO_PAD_SAME_UPPER};

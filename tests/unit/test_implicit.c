@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "problem.h"
+#include "elements.h"
 #include "every_plan.h"
 #include "harness.h"
 #include "random_quantized.h"
@@ -163,6 +164,7 @@ static void quantized_rows(void)
     static const int64_t widths[] = {1, 3, 4, 6, 7, 8, 12, 13, 14, 15, 16, 28, 29, 42};
     static gops_random_quantization memory;
     gops_test_random random = gops_test_random_start(gops_test_seed(), 16);
+    gops_test_need_wide_long_double();
     begin();
     for (int i = 0; i < (int)(sizeof widths / sizeof widths[0]); i++) {
         for (int c = 0; c < (int)(sizeof channels / sizeof channels[0]); c++) {

@@ -70,8 +70,7 @@ static void check_moments(gops_type type, int64_t channels, int64_t pixels)
 
 static void moments(void)
 {
-    if (!gops_test_long_double_is_wide())
-        gops_test_skip("long double is no wider than double here, as under valgrind");
+    gops_test_need_wide_long_double();
     for (int t = 0; t < GOPS_TEST_REALS; t++) {
         check_moments(gops_test_reals[t], 15, 41);
         check_moments(gops_test_reals[t], 3, 70001); /* groups that are cut into pieces */

@@ -202,8 +202,7 @@ static void check_stated_bound(gops_type type, gops_test_random *random)
 static void stated_bounds(void)
 {
     gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
-    if (!gops_test_long_double_is_wide())
-        gops_test_skip("long double is no wider than double here, as under valgrind");
+    gops_test_need_wide_long_double();
     for (int t = 0; t < GOPS_TEST_REALS; t++)
         for (int i = 0; i < 20; i++)
             check_stated_bound(gops_test_reals[t], &random);

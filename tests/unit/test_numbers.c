@@ -31,12 +31,6 @@ static void sprinkle(gops_type type, void *elements, int64_t count, int per_mill
     }
 }
 
-static void need_wide_long_double(void)
-{
-    if (!gops_test_long_double_is_wide())
-        gops_test_skip("long double has no infinities under valgrind");
-}
-
 typedef struct state {
     gops_problem *problem;
     gops_problem_buffers buffers;
@@ -150,7 +144,7 @@ static int64_t check_problem(gops_problem *problem, int data_per_mille, int filt
 
 static void check_shapes(int data_per_mille, int filter_per_mille, int first, int last)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 71);
     int64_t checks = 0;
     for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++)
@@ -194,7 +188,7 @@ static void all_of_them_in_both(void)
 /* A plan that gathers more panels before its barrier than an infinite filter has rows of outputs to compute. */
 static void before_a_barrier(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 76);
     for (int threads = 1; threads <= 2; threads++) {
         gops_problem problem = {.operation = GOPS_PROBLEM_CONV,
@@ -209,7 +203,7 @@ static void before_a_barrier(void)
 /* Through every activation, with bias and residual. */
 static void fused(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 72);
     for (int kind = GOPS_ACTIVATION_NONE; kind <= GOPS_ACTIVATION_LAST; kind++)
         for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++) {
@@ -234,7 +228,7 @@ static gops_problem norm_of(gops_type type)
 /* NaN and infinities spoil their image's group, and no other; in scale and bias, their channel. */
 static void normalization(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 73);
     int64_t checks = 0;
     for (int t = 0; t < GOPS_TEST_REALS; t++)
@@ -272,7 +266,7 @@ static void factor_beyond_double(void)
     static const struct {
         double data, scale, epsilon;
     } all[] = {{1e-10, 1e300, 1e-40}, {1e150, 1e-200, 1e-5}, {3e-7, -2e305, 1e-30}};
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 77);
     for (int i = 0; i < 3; i++) {
         gops_problem problem = {.operation = GOPS_PROBLEM_NORM,
@@ -397,7 +391,7 @@ static void underflow_has_one_sign(void)
 /* Numbers whose products are denormals of the accumulator: kept, to the bound of the reference. */
 static void denormals(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 76);
     int64_t checks = 0;
     for (int i = 0; shape_of(i, GOPS_F32).data.rank > 0; i++)

@@ -49,12 +49,6 @@ static int exponent_of(const format *f, long double value)
     return exponent < f->least_exponent ? f->least_exponent : exponent;
 }
 
-static void need_wide_long_double(void)
-{
-    if (!gops_test_long_double_is_wide())
-        gops_test_skip("long double is no wider than double here, as under valgrind");
-}
-
 /* Executes on every instruction set and compares with the codes that `expected` holds; where they
  * are NaN, any NaN will do on the first one, and the same bits on all others. */
 static void run_everywhere(const gops_problem *problem, const format *f,
@@ -113,7 +107,7 @@ static gops_problem_buffers zero_buffers(const gops_problem *problem)
 /* Every code times 1 plus zeros is itself. A sum that starts with +0 makes +0 of -0. */
 static void every_code(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     for (int n = 0; n < FORMATS; n++) {
         const format *f = &formats[n];
         int64_t codes = INT64_C(1) << f->bits;
@@ -178,14 +172,14 @@ static void boundaries(const format *f, int saturate)
 
 static void every_rounding_boundary(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     for (int n = 0; n < FORMATS; n++)
         boundaries(&formats[n], 0);
 }
 
 static void every_boundary_saturating(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     boundaries(&formats[2], 1);
     boundaries(&formats[3], 1);
 }
@@ -193,7 +187,7 @@ static void every_boundary_saturating(void)
 /* Far beyond the largest number, infinite, and NaN: in both modes. */
 static void overflow(void)
 {
-    need_wide_long_double();
+    gops_test_need_wide_long_double();
     for (int n = 0; n < FORMATS; n++)
         for (int saturate = 0; saturate <= (formats[n].bits == 8); saturate++) {
             const format *f = &formats[n];
