@@ -31,8 +31,9 @@ typedef struct gops_store_values {
 void gops_store_channels(const gops_plan *plan, const gops_job *job, int64_t channel, int64_t first,
                          const gops_store_values *from);
 
-/* The same. If the epilogue applies, which is that of gops_epilogue_read_most, the kernel has done so, and `job` is its rest. Where that
- * leaves an activation alone, one call stores all rows: a call for each would cost as much as the activation. */
+/* The same. If the epilogue applies, which is that of gops_epilogue_read_most, the kernel has done so, and `job` is its
+ * rest. Where that leaves an activation alone, one call stores all rows: a call for each would cost as much as the
+ * activation. */
 void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
                      int64_t channel, int64_t first, const gops_store_values *from);
 

@@ -326,7 +326,7 @@ static void one_estimate_for_any_threads(void)
     gops_test_check(compared > DRAWN, "%lld comparisons", (long long)compared);
 }
 
-/* 0 asks for as many threads as OpenMP would use; its settings stay, over a BLAS that has to be told one thread, too. */
+/* 0 asks for as many threads as OpenMP would use; its settings stay, also where a BLAS has to be told one thread. */
 static void threads_of_openmp(void)
 {
     enum { OTHER = 5 };

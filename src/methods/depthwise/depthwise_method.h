@@ -210,8 +210,8 @@ typedef struct gops_depthwise_image_plan {
 void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_t item,
                               void *workspace);
 
-/* depthwise_pack.c: the weights twice, so that one packed filter serves every form but `permuted` and `pairs`: in their own
- * order, and from byte gops_depthwise_blocked_offset on as [blocks, C_OUT, taps, lanes]. */
+/* depthwise_pack.c: the weights twice, so that one packed filter serves every form but `permuted` and `pairs`: in
+ * their own order, and from byte gops_depthwise_blocked_offset on as [blocks, C_OUT, taps, lanes]. */
 int64_t gops_depthwise_filter_bytes(const gops_plan *plan);
 int64_t gops_depthwise_blocked_offset(const gops_plan *plan);
 void gops_depthwise_pack(const gops_plan *plan, const void *weights, const int32_t *zero_points,

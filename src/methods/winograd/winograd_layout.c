@@ -85,9 +85,9 @@ static int64_t odd_lines(int64_t values, int64_t bytes)
     return (lines | 1) * GOPS_CACHE_LINE / bytes;
 }
 
-/* At least `least` work items, but small ones: blocks of tiles of images and groups; where these are few, also blocks of
- * output channels, if there is room to share the transformed data. Where there is none, these are cut for many threads
- * only: each item then transforms the data for itself. */
+/* At least `least` work items, but small ones: blocks of tiles of images and groups; where these are few, also blocks
+ * of output channels, if there is room to share the transformed data. Where there is none, these are cut for many
+ * threads only: each item then transforms the data for itself. */
 static void divide_into_items(const gops_plan *plan, gops_winograd_layout *p, int64_t worker_limit,
                               int64_t least)
 {

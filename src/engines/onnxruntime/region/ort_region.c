@@ -118,7 +118,7 @@ static void run_images(void *argument)
 
 /* The threads of the session, which the runtime does not tell: as many as come when a team is gathered, once that has
  * been so often enough that all were awake; before, one for each processor. */
-static int32_t count_threads(region *self)
+static int32_t count_threads(const region *self)
 {
     enum { ENOUGH = 16 };
     const int32_t came = atomic_load_explicit(&self->came, memory_order_relaxed);
@@ -197,8 +197,8 @@ static ort_status *run_call(call *of)
     return atomic_load(&of->failed);
 }
 
-/* What an input must be: of the model's shape. The first one tells how many images all have; of none there is nothing to
- * read, and some of the runtime's kernels make other shapes of it than usual. */
+/* What an input must be: of the model's shape. The first one tells how many images all have; of none there is nothing
+ * to read, and some of the runtime's kernels make other shapes of it than usual. */
 static ort_status *check_input(const region *self, size_t number, const gops_tensor *input,
                                int64_t *images)
 {
