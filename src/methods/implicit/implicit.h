@@ -31,15 +31,6 @@ enum { GOPS_IMPLICIT_KEPT_BOX, GOPS_IMPLICIT_KEPT_TABLES, GOPS_IMPLICIT_KEPT };
 static_assert((int)GOPS_IMPLICIT_KEPT <= (int)GOPS_KEPT,
               "a worker keeps more than there is room for");
 
-/* What a tile holds: vectors of channels, of pixels, or of channels from a blocked input of floats
- * (implicit_blocked.h); or of pixels, by AMX, with taps joined (lanes.h). */
-typedef enum gops_tile_form {
-    GOPS_TILE_CHANNELS,
-    GOPS_TILE_PIXELS,
-    GOPS_TILE_BLOCKED,
-    GOPS_TILE_JOINED,
-} gops_tile_form;
-
 /* A range of indices on every axis: of the output pixels, or for subconv of its positions. */
 typedef struct gops_box {
     int64_t begin[GOPS_MAX_SPATIAL];
@@ -54,26 +45,22 @@ typedef struct gops_implicit {
     int64_t depth;                   /* K: planes times taps */
     int64_t depth_block;
     int64_t column_block;
-    int64_t mr; /* of the tiles */
+    gops_tile_form form; /* of the tiles */
+    int64_t mr;          /* and their channels */
     /* The box of an item: one index of each axis before `cut`, `cut_pixels` of axis `cut`, all of
      * the axes after it; and its channels: `channel_block` of C_OUT. */
     int64_t cut, cut_pixels, boxes;
     int64_t channel_block, channel_blocks;
     int64_t granule;     /* boxes are cut into multiples of it */
     bool flat;           /* boxes are of one axis with all pixels: gops_implicit_axes */
-    bool pixels_form;    /* of the tiles; if not, the channels form */
     bool residues;       /* of the strides lie together: padded_input.h */
     bool in_place;       /* the kernels read the input itself */
     bool aligned;        /* planes of the padded input begin with a cache line */
-    bool blocked;        /* the padded input is, though tiles are not those of AMX: lanes.h, or
-                            implicit_blocked.h */
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last
                             vector ends where its run ends, and depth is one block */
     bool dense;          /* a run has no gaps; if not, it includes the gaps between rows */
-    bool by_planes;      /* tiles of AMX read planes, not blocks: lanes_wide_planes.inc.h */
     bool shares;         /* the last tiles share what three vectors at a time would leave; not in
                             subconv, whose panels, but not their filter, depend on the data's size */
-    bool joined;         /* taps are, for AMX: lanes.h; axes are then those of gops_implicit_axes */
     /* Cut for as many threads as the plan has, not as it is estimated: the estimate, which chooses the method and so
      * the bits, is the same for any number of them. */
     bool for_threads;
@@ -170,42 +157,34 @@ typedef struct gops_implicit_item {
 gops_lanes_join gops_implicit_join(const gops_plan *plan);
 bool gops_implicit_may_join(const gops_plan *plan);
 
-/* implicit_product.c */
+/* implicit_form.c */
 
-/* Whether its tiles are those of AMX. */
-static inline bool gops_implicit_is_wide(const gops_implicit *p)
-{
-    return gops_tile_is_wide(p->pixels_form, p->mr);
-}
+/* The form of tiles of `mr` channels in the list of `listed`, CHANNELS, PIXELS or BLOCKED. */
+gops_tile_form gops_implicit_form(const gops_plan *plan, gops_tile_form listed, int64_t mr);
 
-/* Whether the padded input is blocked (lanes.h). */
-static inline bool gops_implicit_is_blocked(const gops_implicit *p)
-{
-    return p->blocked || (gops_implicit_is_wide(p) && !p->by_planes);
-}
+/* The form of a plan, once it is known how large its padded input is. */
+gops_tile_form gops_implicit_settled_form(const gops_plan *plan, const gops_implicit *p);
 
-/* Planes that a blocked input has room for. */
+/* Whether single pixels of a quantized plan are better read from a blocked input, if that is large enough. */
+bool gops_implicit_may_block(const gops_plan *plan);
+
+/* Values of the padded input for each pixel: AMX takes whole blocks of them (lanes.h), and tiles with a list of their
+ * own for blocked inputs as many as share an entry of the offset table; the last of them are zeros. */
+int64_t gops_implicit_planes(const gops_plan *plan, gops_tile_form form);
+
+/* Planes that the padded input has room for. */
 static inline int64_t gops_implicit_copied_planes(const gops_implicit *p)
 {
-    return gops_implicit_is_blocked(p) ? gops_round_up(p->planes, GOPS_LANES_BLOCK) : p->planes;
+    return gops_tile_is_blocked(p->form) ? gops_round_up(p->planes, GOPS_LANES_BLOCK) : p->planes;
 }
 
-/* Whether the input may be blocked for tiles that are not those of AMX: for single pixels, and half a block
- * of planes or more. Quads are blocked only where several taps share a pixel. */
-static inline bool gops_implicit_may_block(const gops_plan *plan, bool pixels_form, int64_t planes)
+/* Whether K is in the order of lanes.h. */
+static inline bool gops_implicit_in_blocks(const gops_plan *plan, const gops_implicit *p)
 {
-    return plan->quantized && plan->kernels->lanes->blocks != NULL && !pixels_form &&
-           (plan->conv.taps > 1 || !gops_lanes_are_quads(plan)) && planes >= GOPS_LANES_BLOCK / 2;
+    return gops_plan_has_lanes(plan) || p->form == GOPS_TILE_BLOCKED;
 }
 
-/* Whether it is then better blocked, once it is known how large it is. Quads that the first level cache holds
- * as they are cost no more: 512 -> 512, 3x3 on 7x7 took an Intel Xeon 0.95 of the time that it took blocked. */
-static inline bool gops_implicit_blocks(const gops_plan *plan, const gops_implicit *p)
-{
-    return p->blocked &&
-           (!gops_lanes_are_quads(plan) ||
-            p->padded.plane * p->planes > plan->machine.l1_bytes / (int64_t)sizeof(uint32_t));
-}
+/* implicit_product.c */
 
 /* Begins item number `index`: finds its box, channels and input, which is copied where it must be.
  * The offset table and the channels' weights are the method's to find. Axes of gops_axis are as the
@@ -258,28 +237,10 @@ static inline const gops_tiles *gops_plan_tiles(const gops_plan *plan)
                                         : plan->kernels->implicit->tiles[plan->type->compute];
 }
 
-/* Values of the padded input for each pixel, in plans with tiles of `mr` channels: AMX takes whole
- * blocks of them (lanes.h), and tiles of blocked pairs as many as share an entry of the offset table; the
- * last of them are zeros. */
-static inline int64_t gops_implicit_planes(const gops_plan *plan, bool pixels_form, int64_t mr)
-{
-    const int64_t planes =
-        gops_ceil_div(plan->conv.channels_in, gops_plan_tiles(plan)->lane_channels);
-    if (gops_tile_is_wide(pixels_form, mr)) {
-        return gops_round_up(planes, GOPS_LANES_BLOCK);
-    }
-    return gops_plan_tiles(plan)->blocked != NULL &&
-                   gops_implicit_may_block(plan, pixels_form, planes)
-               ? gops_round_up(planes, GOPS_BLOCKED_STEPS)
-               : planes;
-}
-
 /* The channels of the tile that sums windows (lanes.h). */
 static inline int64_t gops_implicit_ones_mr(const gops_plan *plan, const gops_implicit *p)
 {
-    return gops_implicit_is_wide(p) ? GOPS_WIDE_MR
-           : p->pixels_form         ? 1
-                                    : gops_plan_tiles(plan)->lanes;
+    return gops_tile_min_mr(gops_plan_tiles(plan), p->form);
 }
 
 /* The values of the padded input, with the vector behind it that runs may read. */
@@ -290,17 +251,12 @@ static inline int64_t gops_implicit_padded_values(const gops_plan *plan, const g
         return 0;
     }
     return p->padded.plane * gops_implicit_copied_planes(p) +
-           lanes * (gops_implicit_is_blocked(p) ? GOPS_LANES_BLOCK : 1);
+           lanes * (gops_tile_is_blocked(p->form) ? GOPS_LANES_BLOCK : 1);
 }
 
-/* The tiles of its form. */
 static inline const gops_tile *gops_implicit_tiles(const gops_plan *plan, const gops_implicit *p)
 {
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    return p->by_planes                           ? tiles->planes
-           : p->pixels_form                       ? tiles->pixels
-           : p->blocked && tiles->blocked != NULL ? tiles->blocked
-                                                  : tiles->channels;
+    return gops_tile_list(gops_plan_tiles(plan), p->form);
 }
 
 #endif

@@ -125,7 +125,7 @@ bool gops_implicit_cut_boxes(gops_implicit *p, int axes, const gops_axis *axis, 
     if (p->granule > 1) {
         cut_granules(p, axis, min_boxes);
         min_boxes = 1;
-    } else if (p->residues && !p->pixels_form) {
+    } else if (p->residues && !gops_tile_has_pixels(p->form)) {
         min_boxes -= min_boxes / 4; /* few rows more are worth a box less */
     }
     for (;;) {

@@ -28,12 +28,9 @@ enum {
     IN_PLACE_L2S = 4, /* second level caches of data that is read where it lies */
 };
 
-static bool has_pixels(gops_tile_form form)
-{
-    return form == GOPS_TILE_PIXELS || form == GOPS_TILE_JOINED;
-}
-
 static_assert(sizeof(gops_implicit) <= GOPS_PARAMETER_BYTES, "parameters outgrow the plan's room");
+
+extern const gops_method gops_implicit_blocked_conv;
 
 /* Columns at a time of a blocked input: blocks of about one size, since each reads the weights again; if
  * there are some, they begin with a cache line of an output that does. */
@@ -67,31 +64,20 @@ static bool may_stay(const gops_plan *plan)
 static gops_implicit of_form(const gops_plan *plan, const gops_tile *tile, gops_tile_form form)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    const bool pixels_form = has_pixels(form), blocked = form == GOPS_TILE_BLOCKED;
-    gops_implicit p = {
-        .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
+    const bool pixels = gops_tile_has_pixels(form), blocked = form == GOPS_TILE_BLOCKED;
+    return (gops_implicit){
+        .planes = gops_implicit_planes(plan, form),
+        .form = form,
         .mr = tile->mr,
-        .pixels_form = pixels_form,
-        .joined = form == GOPS_TILE_JOINED,
-        .shares = !pixels_form,
+        .shares = !pixels,
         .flat = plan->quantized && gops_implicit_has_one_axis(conv),
         /* With lanes, data that a single tap steps over is not copied. */
-        .residues = pixels_form || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
+        .residues = pixels || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
         .in_place = plan->type->native && !blocked &&
                     gops_implicit_unpadded(conv->axes, conv->axis) &&
-                    (!pixels_form || (conv->axis[conv->axes - 1].stride == 1 && may_stay(plan))),
+                    (!pixels || (conv->axis[conv->axes - 1].stride == 1 && may_stay(plan))),
+        .aligned = (form == GOPS_TILE_PIXELS || form == GOPS_TILE_WIDE_PLANES) && conv->taps == 1,
     };
-    p.by_planes = gops_implicit_is_wide(&p) && gops_implicit_takes_planes(plan);
-    p.aligned = pixels_form && conv->taps == 1 && (p.by_planes || !gops_implicit_is_wide(&p));
-    p.blocked = blocked || gops_implicit_may_block(plan, pixels_form, p.planes);
-    if (blocked) {
-        p.planes = gops_round_up(p.planes, GOPS_BLOCKED_STEPS);
-    }
-    if (p.joined) {
-        const gops_lanes_join join = gops_implicit_join(plan);
-        p.planes = gops_round_up(join.rows * join.taps * join.planes, GOPS_LANES_BLOCK);
-    }
-    return p;
 }
 
 /* Cuts K into blocks of about one size. */
@@ -103,10 +89,10 @@ static void divide_depth(const gops_plan *plan, int axes, const gops_axis *axis,
     }
     const int64_t most = gops_implicit_depth_block(plan, p, p->mr);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, most));
-    if (p->blocked && gops_plan_tiles(plan)->blocked != NULL) {
+    if (p->form == GOPS_TILE_BLOCKED && gops_plan_tiles(plan)->blocked != NULL) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_BLOCKED_STEPS);
     }
-    if (gops_implicit_is_wide(p)) {
+    if (gops_tile_is_wide(p->form)) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_LANES_BLOCK);
     }
 }
@@ -130,11 +116,11 @@ static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *a
     if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
         return 0;
     }
-    p->blocked = gops_implicit_blocks(plan, p);
+    p->form = gops_implicit_settled_form(plan, p);
     const bool stores = (plan->type->native || plan->quantized) && p->depth_block == p->depth &&
-                        (p->flat || !p->by_planes);
+                        (p->flat || p->form != GOPS_TILE_WIDE_PLANES);
     int64_t columns = gops_implicit_merge(p, axes, axis, lanes, stores);
-    if (p->in_place && p->pixels_form &&
+    if (p->in_place && gops_tile_has_pixels(p->form) &&
         (!p->writes_outputs || shortest_run(p, axes, axis) < lanes)) {
         p->in_place = false; /* the last vector would read beyond the data */
         if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
@@ -155,7 +141,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_
     *p = of_form(plan, tile, form);
     p->for_threads = for_threads;
     const int axes = gops_implicit_axes(plan, p, axis);
-    const int64_t step = p->pixels_form ? gops_plan_tiles(plan)->lanes : 1;
+    const int64_t step = gops_tile_pixels(gops_plan_tiles(plan), form);
     divide_depth(plan, axes, axis, p);
     const int64_t nr = gops_implicit_tile(gops_implicit_tiles(plan, p), p->mr, INT64_MAX)->nr;
     p->granule = p->flat ? nr * step : 1;
@@ -164,14 +150,14 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_
         return false;
     }
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    p->column_block = form == GOPS_TILE_BLOCKED
+    p->column_block = form == GOPS_TILE_BLOCKED && !plan->quantized
                           ? blocked_columns(plan, p, columns, nr)
                           : gops_implicit_column_block(plan, p, axes, axis, columns, nr,
                                                        MAX_SUMS_BYTES / (p->mr * step * bytes));
     const int64_t padded = gops_implicit_padded_values(plan, p);
     const int64_t sums = p->mr * p->column_block * step;
-    p->worker_bytes =
-        gops_implicit_workspace(plan, p, padded, p->depth, sums, p->pixels_form ? 0 : sums);
+    p->worker_bytes = gops_implicit_workspace(plan, p, padded, p->depth, sums,
+                                              gops_tile_has_pixels(form) ? 0 : sums);
     p->cost = gops_implicit_conv_cost(plan, p, padded, columns);
     return p->worker_bytes <= worker_limit;
 }
@@ -183,8 +169,7 @@ static void cut_for_threads(const gops_plan *plan, const gops_tile *tile, gops_t
     const int64_t most = gops_max(blocks, gops_items_for_threads(plan));
     gops_implicit cut;
     if ((gops_implicit_wants_less(plan) || gops_implicit_wants_more(plan, p)) &&
-        implicit_lay_out(plan, tile, form, true, blocks > 1 ? most : 1, worker_limit, &cut) &&
-        gops_implicit_variant(&cut) == gops_implicit_variant(p)) {
+        implicit_lay_out(plan, tile, form, true, blocks > 1 ? most : 1, worker_limit, &cut)) {
         cut.cost = p->cost;
         *p = cut;
     }
@@ -198,7 +183,8 @@ static bool implicit_try(const gops_plan *plan, const gops_tile *tile, gops_tile
     /* With lanes, copying for each block of channels may cost more than small boxes. */
     const int64_t least = plan->quantized ? 1 : MAX_CHANNEL_BLOCKS;
     gops_implicit candidate;
-    if (!gops_implicit_is_wanted(plan, tile->mr, has_pixels(form), form == GOPS_TILE_JOINED)) {
+    if (plan->wanted_variant != 0 &&
+        plan->wanted_variant != gops_implicit_variant(tile->mr, form)) {
         return found;
     }
     for (int64_t blocks = MAX_CHANNEL_BLOCKS; blocks >= least; blocks /= 2) {
@@ -212,50 +198,59 @@ static bool implicit_try(const gops_plan *plan, const gops_tile *tile, gops_tile
     return found;
 }
 
-/* Whether there are channels that such tiles would take. */
-static bool has_channels(const gops_plan *plan, const gops_tile *tile, bool pixels_form)
+/* The form of tiles of `mr` channels in a list; planes are read by convolutions alone. */
+static gops_tile_form listed_form(const gops_plan *plan, gops_tile_form listed, int64_t mr)
 {
-    const int64_t channels = plan->conv.channels_out;
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    const gops_implicit of = {.pixels_form = pixels_form, .shares = !pixels_form, .mr = tile->mr};
-    return channels > tile->mr ? gops_implicit_whole_tiles(plan, &of, channels) > 0
-                               : channels > tile->mr - gops_tile_fills(tiles, tile, pixels_form);
+    const gops_tile_form form = gops_implicit_form(plan, listed, mr);
+    return form == GOPS_TILE_WIDE_BLOCKS && gops_implicit_takes_planes(plan) ? GOPS_TILE_WIDE_PLANES
+                                                                             : form;
 }
 
-extern const gops_method gops_implicit_blocked_conv;
+/* Whether there are channels that such tiles would take. */
+static bool has_channels(const gops_plan *plan, int64_t mr, gops_tile_form form)
+{
+    const int64_t channels = plan->conv.channels_out;
+    const gops_implicit of = {.form = form, .mr = mr, .shares = !gops_tile_has_pixels(form)};
+    return channels > mr ? gops_implicit_whole_tiles(plan, &of, channels) > 0
+                         : channels > mr - gops_tile_min_mr(gops_plan_tiles(plan), form);
+}
+
+/* Tries the tiles of a list: those of CHANNELS, of PIXELS, or of single pixels for BLOCKED. */
+static bool try_tiles(const gops_plan *plan, const gops_tile *tile, gops_tile_form listed,
+                      int64_t worker_limit, bool found, gops_implicit *best)
+{
+    int64_t mr = 0;
+    for (; tile->mr != 0; tile++) {
+        const gops_tile_form form = listed_form(plan, listed, tile->mr);
+        if (tile->mr == mr || !has_channels(plan, tile->mr, form)) {
+            continue;
+        }
+        mr = tile->mr;
+        /* Tiles of 3 channels are for sub-convolutions. With more channels they read the data
+         * several times, which the estimate does not count: 48 -> 48 in 8 groups on 28x28 took
+         * 0.16 ms by them instead of 0.127. */
+        if (form == GOPS_TILE_PIXELS && mr == 3 && plan->conv.channels_out > 3) {
+            continue;
+        }
+        found = implicit_try(plan, tile, form, worker_limit, found, best);
+        if (gops_tile_is_wide(form) && gops_implicit_may_join(plan)) {
+            found = implicit_try(plan, tile, GOPS_TILE_WIDE_JOINED, worker_limit, found, best);
+        }
+    }
+    return found;
+}
 
 /* Lays out the form and tile that cost least; false where none fits. */
 static bool implicit_find_best(gops_plan *plan, int64_t worker_limit)
 {
-    const bool blocked = plan->method == &gops_implicit_blocked_conv;
-    const gops_tile_form first = blocked ? GOPS_TILE_BLOCKED : GOPS_TILE_CHANNELS,
-                         end = blocked ? GOPS_TILE_JOINED : GOPS_TILE_BLOCKED;
-    const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     gops_implicit *best = gops_parameters(plan);
-    bool found = false;
-    for (gops_tile_form form = first; form < end; form++) {
-        const bool pixels_form = form == GOPS_TILE_PIXELS;
-        const gops_tile *tile = pixels_form ? tiles->pixels : tiles->channels;
-        int64_t mr = 0;
-        for (; tile->mr != 0; tile++) {
-            if (tile->mr == mr || !has_channels(plan, tile, pixels_form)) {
-                continue;
-            }
-            mr = tile->mr;
-            /* Tiles of 3 channels are for sub-convolutions. With more channels they read the data
-             * several times, which the estimate does not count: 48 -> 48 in 8 groups on 28x28 took
-             * 0.16 ms by them instead of 0.127. */
-            if (pixels_form && mr == 3 && conv->channels_out > 3) {
-                continue;
-            }
-            found = implicit_try(plan, tile, form, worker_limit, found, best);
-            if (gops_tile_is_wide(pixels_form, mr) && gops_implicit_may_join(plan)) {
-                found = implicit_try(plan, tile, GOPS_TILE_JOINED, worker_limit, found, best);
-            }
-        }
+    if (plan->method == &gops_implicit_blocked_conv) {
+        return try_tiles(plan, tiles->channels, GOPS_TILE_BLOCKED, worker_limit, false, best);
     }
-    return found;
+    const bool found =
+        try_tiles(plan, tiles->channels, GOPS_TILE_CHANNELS, worker_limit, false, best);
+    return try_tiles(plan, tiles->pixels, GOPS_TILE_PIXELS, worker_limit, found, best);
 }
 
 static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
@@ -266,7 +261,7 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
     plan->worker_bytes = p->worker_bytes;
     plan->cost = p->cost;
     plan->items = conv->batch * conv->groups * p->channel_blocks * p->boxes;
-    plan->filter_variant = gops_implicit_variant(p);
+    plan->filter_variant = gops_implicit_variant(p->mr, p->form);
     plan->filter_bytes = conv->groups * gops_implicit_padded_channels(plan, p, conv->channels_out) *
                          p->depth * gops_compute_bytes(plan->type->compute);
     if (plan->quantized) {
@@ -278,12 +273,12 @@ static gops_status implicit_prepare(gops_plan *plan, int64_t worker_limit, gops_
         "%sno column matrix: %stiles of %lld channels by %s, %s, K %lld in blocks of %lld, %lld "
         "boxes",
         gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "",
-        gops_tile_is_wide(p->pixels_form, p->mr) ? "AMX " : "", (long long)p->mr,
-        p->pixels_form ? "vectors of pixels" : "single pixels",
-        p->in_place  ? "the input where it lies"
-        : p->joined  ? "the input copied once with its padding, taps joined"
-        : p->blocked ? "the input copied once with its padding, blocked"
-                     : "the input copied once with its padding",
+        gops_tile_is_wide(p->form) ? "AMX " : "", (long long)p->mr,
+        gops_tile_has_pixels(p->form) ? "vectors of pixels" : "single pixels",
+        p->in_place                        ? "the input where it lies"
+        : p->form == GOPS_TILE_WIDE_JOINED ? "the input copied once with its padding, taps joined"
+        : p->form == GOPS_TILE_BLOCKED     ? "the input copied once with its padding, blocked"
+                                           : "the input copied once with its padding",
         (long long)p->depth, (long long)p->depth_block, (long long)p->boxes);
     return GOPS_OK;
 }

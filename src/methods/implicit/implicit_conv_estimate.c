@@ -57,7 +57,7 @@ static bool reads_lines_again(const gops_plan *plan, const gops_implicit *p)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    return p->in_place && !p->pixels_form && conv->taps == 1 && !plan->quantized &&
+    return p->in_place && p->form == GOPS_TILE_CHANNELS && conv->taps == 1 && !plan->quantized &&
            conv->output_pixels == conv->data_pixels &&
            plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
            p->depth_block * (p->mr + p->column_block) * bytes > plan->machine.l1_bytes;
@@ -70,7 +70,7 @@ static bool streams_columns(const gops_plan *plan, const gops_implicit *p, int64
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t block = gops_min(columns, p->column_block);
-    return p->blocked && !plan->quantized && conv->taps == 1 &&
+    return p->form == GOPS_TILE_BLOCKED && !plan->quantized && conv->taps == 1 &&
            conv->output_pixels == conv->data_pixels && gops_machine_has_large_l2(&plan->machine) &&
            p->depth * (p->mr + block) * bytes > plan->machine.l1_bytes;
 }
@@ -97,7 +97,7 @@ static int64_t shared_lines(const gops_plan *plan, const gops_implicit *p)
  * 0.91 (Intel Xeon, Granite Rapids class). By AVX2 384 -> 96 on 14x14 lost by it with two threads. */
 static double counted_boxes(const gops_plan *plan, const gops_implicit *p)
 {
-    const bool part = p->flat && p->pixels_form && !gops_implicit_is_wide(p) && p->boxes > 1 &&
+    const bool part = p->flat && p->form == GOPS_TILE_PIXELS && p->boxes > 1 &&
                       plan->kernels->vector_bytes >= GOPS_CACHE_LINE &&
                       p->cut_pixels / p->granule >= EVEN_GRANULES;
     return part ? (double)plan->conv.output_pixels / (double)p->cut_pixels : (double)p->boxes;
@@ -109,8 +109,9 @@ double gops_implicit_conv_cost(const gops_plan *plan, const gops_implicit *p, in
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
-    const double rows = p->pixels_form ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
-    const bool blocked = p->blocked && !plan->quantized;
+    const double rows =
+        gops_tile_has_pixels(p->form) ? outputs / (double)conv->axis[conv->axes - 1].output : 0;
+    const bool blocked = p->form == GOPS_TILE_BLOCKED && !plan->quantized;
     const bool few = blocked && columns < GOPS_IMPLICIT_COLUMNS_BEYOND_L2 / 2 &&
                      gops_implicit_weights_beyond_l2(plan, p) &&
                      gops_machine_has_large_l2(&plan->machine);
@@ -132,7 +133,7 @@ double gops_implicit_conv_cost(const gops_plan *plan, const gops_implicit *p, in
         outputs * (double)gops_compute_bytes(plan->type->compute) > (double)plan->machine.l2_bytes;
     const double copied = plan->quantized ? 0 : outputs * (beyond_l2 ? BEYOND_L2_SLOWER : 1);
     const double store = p->writes_outputs ? 0 : gops_implicit_copy_cost(copied, rows);
-    const double line = gops_implicit_is_wide(p) ? NS_PER_SHARED_LINE_WIDE : NS_PER_SHARED_LINE;
+    const double line = gops_tile_is_wide(p->form) ? NS_PER_SHARED_LINE_WIDE : NS_PER_SHARED_LINE;
     const double shared =
         plan->quantized && conv->taps == 1 ? (double)shared_lines(plan, p) * line : 0;
     return (double)images * (item * boxes * (double)p->channel_blocks + input + store + shared);

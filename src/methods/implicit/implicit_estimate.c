@@ -76,12 +76,13 @@ static double wide_cycles(const gops_plan *plan, const gops_implicit *p, const g
     const double rows = (double)tile->mr / GOPS_WIDE_MR, registers = rows * tile->nr;
     const double products = registers * CYCLES_PER_PRODUCT;
     const int64_t input = p->padded.plane * p->planes * (int64_t)sizeof(uint32_t);
-    const bool far = p->by_planes && input > plan->machine.l1_bytes / 2;
+    const bool planes = p->form == GOPS_TILE_WIDE_PLANES;
+    const bool far = planes && input > plan->machine.l1_bytes / 2;
     const double data = tile->nr * (far ? CYCLES_PER_FAR_LOAD : CYCLES_PER_LOAD);
     const double loads = rows * CYCLES_PER_LOAD + data;
-    const double sums = p->by_planes ? CYCLES_PER_WIDE_PLANES
-                        : bytes      ? CYCLES_PER_WIDE_SUMS
-                                     : CYCLES_PER_WIDE_SUMS + CYCLES_PER_WIDE_TRANSPOSED;
+    const double sums = planes  ? CYCLES_PER_WIDE_PLANES
+                        : bytes ? CYCLES_PER_WIDE_SUMS
+                                : CYCLES_PER_WIDE_SUMS + CYCLES_PER_WIDE_TRANSPOSED;
     return (double)depth / GOPS_LANES_BLOCK * (products > loads ? products : loads) +
            CYCLES_PER_WIDE_TILE + registers * sums;
 }
@@ -102,17 +103,17 @@ static step step_of(const gops_plan *plan, const gops_implicit *p, const gops_ti
 {
     const bool pairs = plan->quantized && !gops_lanes_are_quads(plan);
     const bool narrow = !plan->quantized && gops_plan_tiles(plan)->begin != NULL;
-    const bool of_pixels =
-        pairs && p->pixels_form && gops_implicit_may_block(plan, false, p->planes);
+    const bool pixels = gops_tile_has_pixels(p->form);
+    const bool of_pixels = pairs && pixels && gops_implicit_may_block(plan);
     const double slower = of_pixels ? PAIRS_OF_PIXELS_SLOWER
                           : pairs   ? PAIRS_SLOWER
                           : narrow  ? BF16_BESIDE_AMX_SLOWER
                                     : 1;
     const double vectors =
-        p->pixels_form ? tile->mr : (double)tile->mr / (double)gops_plan_tiles(plan)->lanes;
+        pixels ? tile->mr : (double)tile->mr / (double)gops_plan_tiles(plan)->lanes;
     const double multiplies = slower * vectors * nr / MULTIPLIES_PER_CYCLE;
     /* Most vectors of pixels lie across two cache lines and cost two loads. */
-    const double loads = ((p->pixels_form ? 2 : 1) * nr + vectors) / LOADS_PER_CYCLE;
+    const double loads = ((pixels ? 2 : 1) * nr + vectors) / LOADS_PER_CYCLE;
     return (step){vectors, multiplies > loads ? multiplies : loads, loads, pairs, of_pixels};
 }
 
@@ -121,10 +122,10 @@ static double floats_cycles(const gops_plan *plan, const gops_implicit *p, doubl
 {
     const bool shorter = plan->kernels->vector_bytes < GOPS_CACHE_LINE;
     const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
-    const bool blocked = p->blocked && !gops_plan_has_lanes(plan);
+    const bool blocked = p->form == GOPS_TILE_BLOCKED;
     const bool few = plan->conv.taps == 1 || p->planes < GOPS_LANES_BLOCK;
     double compute = of->compute;
-    if (shorter && !p->pixels_form && of->vectors <= 1) {
+    if (shorter && !gops_tile_has_pixels(p->form) && of->vectors <= 1) {
         compute *= ONE_VECTOR_SLOWER;
     }
     if (blocked && large_l2 && (shorter || of->vectors > 1)) {
@@ -151,7 +152,7 @@ static double lanes_step(const gops_plan *plan, const gops_implicit *p, const go
     const double pixels = (double)tile->nr * vector;
     const bool streams = (double)depth * vector > l1 / 2;
     double compute = of->compute + (of->of_pixels ? CYCLES_PER_PAIRS_OF_PIXELS : 0);
-    if (!p->pixels_form) {
+    if (!gops_tile_has_pixels(p->form)) {
         compute *= tile->mr > gops_plan_tiles(plan)->lanes ? 1
                    : of->pairs                             ? ONE_VECTOR_OF_PAIRS_SLOWER
                                                            : ONE_VECTOR_OF_LANES_SLOWER;
@@ -179,7 +180,8 @@ static double lanes_cycles(const gops_plan *plan, const gops_implicit *p, const 
             ? CYCLES_PER_TRANSPOSED_BYTE * (in_part ? TRANSPOSED_IN_PART_SLOWER : 1)
             : CYCLES_PER_TRANSPOSED_WORD;
     const double lanes = (double)gops_plan_tiles(plan)->lanes;
-    const double sum = CYCLES_PER_REQUANTIZED + (p->pixels_form ? 0 : lanes * transposed);
+    const double sum =
+        CYCLES_PER_REQUANTIZED + (gops_tile_has_pixels(p->form) ? 0 : lanes * transposed);
     return (double)depth * lanes_step(plan, p, tile, depth, columns, of) + CYCLES_PER_LANES_TILE +
            of->vectors * nr * sum;
 }
@@ -188,7 +190,7 @@ static double lanes_cycles(const gops_plan *plan, const gops_implicit *p, const 
 static double tile_cycles(const gops_plan *plan, const gops_implicit *p, const gops_tile *tile,
                           double nr, int64_t depth, int64_t columns)
 {
-    if (gops_tile_is_wide(p->pixels_form, tile->mr)) {
+    if (gops_tile_is_wide(p->form)) {
         return wide_cycles(plan, p, tile, depth);
     }
     const step of = step_of(plan, p, tile, nr);
@@ -248,7 +250,7 @@ static double joined_cost(const gops_plan *plan, const gops_implicit *p, double 
 double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
 {
     double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
-    if (p->blocked && !gops_plan_has_lanes(plan)) {
+    if (p->form == GOPS_TILE_BLOCKED && !plan->quantized) {
         const gops_conv_geometry *conv = &plan->conv;
         const int64_t data = conv->channels_in * gops_compute_bytes(plan->type->compute);
         const bool far = gops_mul_saturate(data, conv->data_pixels) > plan->machine.l2_bytes / 2;
@@ -257,10 +259,10 @@ double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, d
         return values * (NS_PER_BLOCKED_VALUE + (conv->taps == 1 ? more : 0)) +
                runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_RUN;
     }
-    if (p->joined) {
+    if (p->form == GOPS_TILE_WIDE_JOINED) {
         return joined_cost(plan, p, values);
     }
-    if (gops_implicit_is_blocked(p)) {
+    if (gops_tile_is_blocked(p->form)) {
         return values * NS_PER_BLOCKED_LANE + runs / GOPS_LANES_BLOCK * NS_PER_BLOCKED_LANES_RUN;
     }
     if (plan->quantized) {

@@ -61,7 +61,7 @@ bool gops_implicit_may_join(const gops_plan *plan)
 gops_implicit_tap gops_implicit_find_tap(const gops_plan *plan, int64_t tap)
 {
     const gops_conv_geometry *conv = &plan->conv;
-    if (!gops_implicit_read(plan)->joined) {
+    if (gops_implicit_read(plan)->form != GOPS_TILE_WIDE_JOINED) {
         return (gops_implicit_tap){tap, 0};
     }
     const gops_lanes_join join = gops_implicit_join(plan);

@@ -33,7 +33,7 @@ int gops_implicit_axes(const gops_plan *plan, const gops_implicit *p,
     for (int a = 0; a < conv->axes; a++) {
         axis[a] = conv->axis[a];
     }
-    if (p->joined) {
+    if (p->form == GOPS_TILE_WIDE_JOINED) {
         const gops_lanes_join join = gops_implicit_join(plan);
         gops_axis *last = &axis[conv->axes - 1];
         *last = (gops_axis){
@@ -98,7 +98,7 @@ static int64_t count_items(const gops_plan *plan, const gops_implicit *p, int64_
  * with two threads 19.1 us so, 17.3 in boxes; 64 -> 256 52.1, 55.3 (Intel Xeon, Granite Rapids class). */
 static bool may_copy_again(const gops_plan *plan, const gops_implicit *p, int64_t data)
 {
-    const bool few = gops_implicit_is_wide(p) && plan->conv.channels_out < FEW_WIDE_CHANNELS;
+    const bool few = gops_tile_is_wide(p->form) && plan->conv.channels_out < FEW_WIDE_CHANNELS;
     const int64_t part = (few ? 16 : 8) * gops_compute_bytes(plan->type->compute);
     return gops_lanes_are_quads(plan) && p->flat && data <= plan->machine.l2_bytes / part;
 }
@@ -110,7 +110,7 @@ static bool may_copy_again(const gops_plan *plan, const gops_implicit *p, int64_
 static int64_t input_limit(const gops_plan *plan, const gops_implicit *p, bool more_weights,
                            int64_t worker_limit)
 {
-    const bool large = p->blocked && more_weights && !gops_plan_has_lanes(plan) &&
+    const bool large = p->form == GOPS_TILE_BLOCKED && more_weights && !plan->quantized &&
                        plan->kernels->vector_bytes < GOPS_CACHE_LINE &&
                        !gops_machine_has_large_l2(&plan->machine);
     const int64_t cached = plan->machine.l2_bytes / 2;
@@ -208,11 +208,11 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
     for (int a = 0; a < axes - p->merged; a++) {
         rows *= count[a];
     }
-    if (!p->pixels_form) {
+    if (!gops_tile_has_pixels(p->form)) {
         return rows * length;
     }
     const int64_t columns = rows * gops_ceil_div(length, lanes);
-    p->writes_outputs = can_write_outputs && (length >= lanes || gops_implicit_is_wide(p));
+    p->writes_outputs = can_write_outputs && (length >= lanes || gops_tile_is_wide(p->form));
     if (p->merged > 1 || axes < 2 || p->in_place) {
         return columns;
     }
@@ -220,7 +220,7 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
      * be copied. Runs that stop at the end of each row leave a part of its last vector unused. */
     const int64_t through = (count[axes - 2] - 1) * p->pitch[axes - 2] + count[axes - 1];
     const int64_t columns_through = rows / count[axes - 2] * gops_ceil_div(through, lanes);
-    const bool wide = gops_implicit_is_wide(p);
+    const bool wide = gops_tile_is_wide(p->form);
     const int64_t store = wide ? WIDE_STORE_STEPS : 0;
     const int64_t copy = !p->writes_outputs ? 0 : wide ? WIDE_COPY_STEPS : 8;
     if (columns_through * (p->depth + store + copy) < columns * (p->depth + store)) {
@@ -235,7 +235,7 @@ int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p
                                    const gops_axis *axis, int64_t columns, int64_t nr, int64_t most)
 {
     const int64_t block = gops_min(gops_max(1, most / nr) * nr, gops_round_up(columns, nr));
-    int64_t column = p->planes * (p->pixels_form ? gops_plan_tiles(plan)->lanes : 1);
+    int64_t column = p->planes * gops_tile_pixels(gops_plan_tiles(plan), p->form);
     if (!p->in_place) {
         return block;
     }
@@ -257,7 +257,8 @@ int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p,
     /* Sums of lanes that are complete need not go through memory. AMX takes whole blocks of planes.
      */
     const int64_t cache = plan->machine.l2_bytes / 4 / bytes / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;
-    const bool from_l2 = gops_plan_has_lanes(plan) || (p->blocked && plan->conv.taps > 1);
+    const bool from_l2 =
+        gops_plan_has_lanes(plan) || (p->form == GOPS_TILE_BLOCKED && plan->conv.taps > 1);
     return gops_max(64, from_l2 ? cache : plan->machine.l1_bytes / 2 / bytes);
 }
 
@@ -269,7 +270,7 @@ int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t
 
     const int64_t list = (p->column_block + GOPS_MAX_NR) * (int64_t)sizeof(int64_t);
     int64_t end = 0;
-    const int64_t taps = gops_plan_has_lanes(plan) || p->blocked ? plan->conv.taps : 0;
+    const int64_t taps = gops_implicit_in_blocks(plan, p) ? plan->conv.taps : 0;
     gops_reserve(&end, padded * bytes);
     p->offsets_begin = gops_reserve(&end, (offsets + taps) * (int64_t)sizeof(int64_t));
     p->columns_begin = gops_reserve(&end, list);

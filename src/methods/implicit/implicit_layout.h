@@ -82,9 +82,6 @@ bool gops_implicit_has_one_axis(const gops_conv_geometry *conv);
 bool gops_implicit_takes_planes(const gops_plan *plan);
 
 /* What packing depends on besides the shape of the filter. */
-int64_t gops_implicit_variant(const gops_implicit *p);
-
-/* Whether the plan may have such tiles. */
-bool gops_implicit_is_wanted(const gops_plan *plan, int64_t mr, bool pixels_form, bool joined);
+int64_t gops_implicit_variant(int64_t mr, gops_tile_form form);
 
 #endif

@@ -22,15 +22,14 @@ static void pack_lanes(const gops_plan *plan, const unsigned char *weights,
         const gops_implicit_tap in_k = gops_implicit_find_tap(plan, tap);
         const int64_t at = in_k.tap % inner;
         gops_lanes_panel panel = {
-            .mr = ones_mr, .planes = p->planes, .first = in_k.plane, .by_planes = p->by_planes};
+            .mr = ones_mr, .planes = p->planes, .form = p->form, .first = in_k.plane};
         panel.to = filter.ones + (in_k.tap - at) * p->planes * ones_mr;
         gops_lanes_pack_ones(plan, at, inner, &panel);
     }
     for (int64_t o = 0, count; o < rows; o += count) {
         const int64_t left = conv->channels_out - o % conv->channels_out;
         const int64_t mr = gops_implicit_mr(plan, p, left);
-        const bool wide = gops_tile_is_wide(p->pixels_form, mr);
-        gops_lanes_panel panel = {to, mr, p->planes, wide, 0, p->by_planes};
+        gops_lanes_panel panel = {.mr = mr, .planes = p->planes, .form = p->form};
         count = gops_min(mr, left);
         for (int64_t i = 0; i < count; i++) {
             uint32_t unused = 0, *sum = filter.sums != NULL ? &filter.sums[o + i] : &unused;
@@ -57,8 +56,9 @@ static void pack_panel(const gops_plan *plan, const unsigned char *from, int64_t
     const gops_conv_geometry *conv = &plan->conv;
     const gops_type_row *type = plan->filter_type;
     const int64_t row = mr * gops_compute_bytes(type->compute);
-    const int64_t block = p->blocked ? GOPS_LANES_BLOCK : 1;
-    const int64_t inner = p->blocked ? conv->taps / conv->axis[0].kernel : conv->taps;
+    const bool blocked = p->form == GOPS_TILE_BLOCKED;
+    const int64_t block = blocked ? GOPS_LANES_BLOCK : 1;
+    const int64_t inner = blocked ? conv->taps / conv->axis[0].kernel : conv->taps;
     for (int64_t k = 0; k < p->depth; k++, to += row) {
         const int64_t outer = k / (inner * p->planes), left = k % (inner * p->planes);
         const int64_t first = left / (inner * block) * block;

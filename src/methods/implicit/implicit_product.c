@@ -132,10 +132,10 @@ void gops_implicit_multiply(gops_implicit_pass *pass)
     work->bounds = bounds;
 }
 
-static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t lanes, const gops_box *box)
+static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t step, const gops_box *box)
 {
     const int axes = (int)p->padded.axes;
-    gops_pixel_runs runs = {.rows = 1, .width = 1, .step = p->pixels_form ? lanes : 1, .count = 1};
+    gops_pixel_runs runs = {.rows = 1, .width = 1, .step = step, .count = 1};
     for (int a = 0; a < axes; a++) {
         if (a < axes - p->merged) {
             runs.count *= box->count[a];
@@ -154,16 +154,17 @@ static gops_pixel_runs pixel_runs(const gops_implicit *p, int64_t lanes, const g
     /* The last box of an axis may be smaller, and its runs shorter than a vector. AMX can store a part
      * of one. */
     runs.writes_outputs =
-        p->writes_outputs && (runs.length >= runs.step || gops_implicit_is_wide(p));
-    runs.last = runs.writes_outputs && !p->by_planes ? gops_max(0, runs.length - runs.step)
-                                                     : (runs.columns - 1) * runs.step;
+        p->writes_outputs && (runs.length >= runs.step || gops_tile_is_wide(p->form));
+    runs.last = runs.writes_outputs && p->form != GOPS_TILE_WIDE_PLANES
+                    ? gops_max(0, runs.length - runs.step)
+                    : (runs.columns - 1) * runs.step;
     return runs;
 }
 
 int64_t gops_implicit_stored_pixels(const gops_implicit *p, const gops_pixel_runs *runs,
                                     bool to_output)
 {
-    if (p->by_planes) {
+    if (p->form == GOPS_TILE_WIDE_PLANES) {
         return to_output ? runs->length : INT64_MAX;
     }
     return to_output ? gops_min(runs->length, runs->step) : runs->step;
@@ -176,7 +177,7 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
     const int64_t count = item->pass.count;
     const gops_pixel_runs *runs = &item->runs;
     const gops_box *box = &item->box;
-    const int64_t values = gops_implicit_is_blocked(p) ? GOPS_LANES_BLOCK : 1; /* of a position */
+    const int64_t values = gops_tile_is_blocked(p->form) ? GOPS_LANES_BLOCK : 1; /* of a position */
     int64_t *columns = (int64_t *)(void *)(item->workspace + p->columns_begin);
     int64_t *sum_offsets = (int64_t *)(void *)(item->workspace + p->sum_offsets_begin);
     int64_t run = first / runs->columns;
@@ -218,19 +219,20 @@ int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p,
 
 int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left)
 {
-    const bool wide = gops_implicit_is_wide(p);
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    const int64_t least = gops_max(left, gops_tile_min_mr(tiles, p->form));
     int64_t smallest = p->mr;
     if (gops_implicit_whole_tiles(plan, p, left) > 0) {
         return p->mr;
     }
     if (left > p->mr) {
-        return p->mr - gops_plan_tiles(plan)->lanes;
+        return p->mr - tiles->lanes;
     }
     for (const gops_tile *tile = gops_implicit_tiles(plan, p); tile->mr != 0; tile++) {
-        if (p->pixels_form && !wide && tile->mr <= left) {
+        if (p->form == GOPS_TILE_PIXELS && tile->mr <= left) {
             return tile->mr; /* MR descends to 1, so that some tile fits exactly */
         }
-        if ((!p->pixels_form || wide) && tile->mr >= gops_max(left, wide ? GOPS_WIDE_MR : 1)) {
+        if (p->form != GOPS_TILE_PIXELS && tile->mr >= least) {
             smallest = gops_min(smallest, tile->mr);
         }
     }
@@ -241,7 +243,7 @@ int64_t gops_implicit_padded_channels(const gops_plan *plan, const gops_implicit
                                       int64_t channels)
 {
     const int64_t last = channels % p->mr;
-    return (p->pixels_form && !gops_implicit_is_wide(p)) || last == 0
+    return p->form == GOPS_TILE_PIXELS || last == 0
                ? channels
                : channels - last + gops_implicit_mr(plan, p, last);
 }
@@ -292,9 +294,9 @@ static void copy_lanes(const gops_plan *plan, const gops_implicit *p, const int6
 {
     const struct gops_lanes_kernels *lanes = plan->kernels->lanes;
     const gops_lanes_source source = gops_lanes_data(plan, job, data);
-    gops_lanes_input_fn *const copy = gops_implicit_is_blocked(p) ? lanes->blocks : lanes->input;
+    gops_lanes_input_fn *const copy = gops_tile_is_blocked(p->form) ? lanes->blocks : lanes->input;
     copy(&p->padded, origin, plan->conv.channels_in, &source, to);
-    if (p->by_planes) { /* planes that fill up a block have weights of 0 */
+    if (p->form == GOPS_TILE_WIDE_PLANES) { /* planes that fill up a block have weights of 0 */
         const int64_t planes = gops_ceil_div(plan->conv.channels_in, GOPS_LANES_QUAD);
         memset(to + planes * p->padded.plane, 0,
                (size_t)((p->planes - planes) * p->padded.plane) * sizeof *to);
@@ -319,13 +321,13 @@ static void copy_input(const gops_plan *plan, const gops_implicit *p, const gops
     for (int a = 0; a < p->padded.axes; a++) {
         origin[a] = box->begin[a] * axis[a].stride - axis[a].pad_begin;
     }
-    if (p->joined) {
+    if (p->form == GOPS_TILE_WIDE_JOINED) {
         copy_joined(plan, p, origin, job, data, to);
     } else if (plan->quantized) {
         copy_lanes(plan, p, origin, job, data, to);
     } else {
-        input_of(plan, gops_implicit_is_blocked(p))(&p->padded, origin, plan->conv.channels_in,
-                                                    data, to);
+        input_of(plan, gops_tile_is_blocked(p->form))(&p->padded, origin, plan->conv.channels_in,
+                                                      data, to);
     }
 }
 
@@ -358,8 +360,7 @@ static gops_implicit_next find_next(const gops_implicit *p, const gops_axis *axi
     const int64_t weights = item->channels * p->depth * gops_compute_bytes(plan->type->compute);
     const bool last_block = item->channel + item->channels == plan->conv.channels_out;
     if (p->in_place || p->cut > 0 || !last_block || (number + 1) % p->boxes == 0 ||
-        plan->quantized || gops_implicit_is_blocked(p) || gops_implicit_is_wide(p) ||
-        weights > plan->machine.l1_bytes) {
+        plan->quantized || gops_tile_is_blocked(p->form) || weights > plan->machine.l1_bytes) {
         return (gops_implicit_next){0};
     }
     const int64_t row = plan->conv.data_pixels / axis->data * plan->type->bytes;
@@ -399,7 +400,7 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
         .workspace = workspace,
     };
     find_box(p, axis, number % p->boxes, &item->box);
-    item->runs = pixel_runs(p, tiles->lanes, &item->box);
+    item->runs = pixel_runs(p, gops_tile_pixels(tiles, p->form), &item->box);
     const gops_implicit_next next = find_next(p, axis, item, number);
     item->pass = (gops_implicit_pass){
         .tiles = gops_implicit_tiles(plan, p),
@@ -413,14 +414,14 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
                 .sum_offsets = (const int64_t *)(void *)(item->workspace + p->sum_offsets_begin),
             },
     };
-    if (gops_implicit_is_wide(p)) {
+    if (gops_tile_is_wide(p->form)) {
         tiles->begin();
     }
 }
 
 void gops_implicit_end(const gops_implicit *p, const gops_implicit_item *item)
 {
-    if (gops_implicit_is_wide(p)) {
+    if (gops_tile_is_wide(p->form)) {
         gops_plan_tiles(item->plan)->end();
     }
 }

@@ -19,7 +19,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     const int axes = gops_implicit_axes(plan, p, axis);
     int64_t tap[GOPS_MAX_SPATIAL] = {0}, count = 1;
     const int64_t plane = p->in_place ? plan->conv.data_pixels : p->padded.plane;
-    const bool in_blocks = gops_plan_has_lanes(plan) || p->blocked; /* the order of K: lanes.h */
+    const bool in_blocks = gops_implicit_in_blocks(plan, p);
     int64_t *const taps = in_blocks ? offsets + p->depth : offsets;
     for (int a = 0; a < axes; a++) {
         count *= axis[a].kernel;
@@ -44,7 +44,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     if (in_blocks) {
         const int64_t inner = count / axis[0].kernel;
         for (int64_t t = 0; t < count; t += inner) {
-            gops_lanes_offsets(taps + t, inner, p->planes, plane, gops_implicit_is_blocked(p),
+            gops_lanes_offsets(taps + t, inner, p->planes, plane, gops_tile_is_blocked(p->form),
                                offsets + t * p->planes);
         }
         return;
@@ -226,8 +226,7 @@ static void begin_values(gops_implicit_item *item)
     };
     item->values.first = (uint32_t *)(void *)(item->workspace + p->values_begin);
     item->values.scale = (float *)(item->values.first + p->channel_block + GOPS_EPILOGUE_CHANNELS);
-    if (!p->pixels_form ||
-        gops_implicit_is_wide(p)) { /* tiles read those beyond the last channel */
+    if (p->form != GOPS_TILE_PIXELS) { /* tiles read those beyond the last channel */
         memset(item->values.first + item->channels, 0, GOPS_EPILOGUE_CHANNELS * sizeof(uint32_t));
         memset(item->values.scale + item->channels, 0, GOPS_EPILOGUE_CHANNELS * sizeof(float));
     }
@@ -241,7 +240,8 @@ static bool has_one_list(const gops_implicit_item *item)
     const gops_implicit *p = gops_implicit_read(item->plan);
     return p->boxes == 1 && p->channel_blocks == 1 && !item->windows &&
            item->runs.columns * item->runs.count <= p->column_block &&
-           (p->pixels_form || item->channels <= p->mr || item->channels % p->mr == 0);
+           (gops_tile_has_pixels(p->form) || item->channels <= p->mr ||
+            item->channels % p->mr == 0);
 }
 
 /* Has the tiles store the sums of channels `c` on in the output, or in the workspace. */
@@ -271,12 +271,13 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
     gops_implicit_pass *pass = &item->pass;
     gops_tile_work *work = &pass->work;
     const bool to_output = item->runs.writes_outputs && tiles_finish(item);
+    const bool pixels = gops_tile_has_pixels(p->form);
     int64_t *const kept = &item->job->kept[GOPS_IMPLICIT_KEPT_TABLES];
     const bool listed = *kept == to_output && has_one_list(item);
     gops_epilogue_values bias;
     work->pixels = gops_implicit_stored_pixels(p, &item->runs, to_output);
     pass->mr = p->mr;
-    if (plan->quantized || p->blocked) {
+    if (plan->quantized || p->form == GOPS_TILE_BLOCKED) {
         gops_lanes_find_ranges(p, axis, &axis[p->padded.axes - 1], first, item);
     }
     if (item->windows) {
@@ -287,9 +288,8 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
         const int64_t left = item->channels - c;
         const int64_t mr = gops_implicit_mr(plan, p, left);
         const int64_t count = gops_min(mr, left);
-        if (!listed && (c == 0 || (mr != pass->mr && !p->pixels_form))) {
-            gops_implicit_list_columns(p, item, first, to_output,
-                                       p->pixels_form ? item->runs.step : mr);
+        if (!listed && (c == 0 || (mr != pass->mr && !pixels))) {
+            gops_implicit_list_columns(p, item, first, to_output, pixels ? item->runs.step : mr);
         }
         pass->mr = mr;
         work->channels = count;
@@ -313,7 +313,7 @@ static void run_columns(gops_implicit_item *item, const gops_axis *axis,
                 .channel = item->channel_of_all + c, .repeat = 1, .count = count};
             gops_lanes_subtract_windows(p, item, &of);
         }
-        if (!to_output && p->pixels_form) {
+        if (!to_output && pixels) {
             store_pixels_form(item, epilogue, first, c, count);
         } else if (!to_output) {
             store_channels_form(item, epilogue, first, c, count);
@@ -339,8 +339,7 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
         (const unsigned char *)job->filter + (item.group * padded + item.channel) * weight_bytes;
     const gops_epilogue epilogue = gops_epilogue_read_most(
         plan, job,
-        p->pixels_form && item.runs.writes_outputs ? GOPS_EPILOGUE_SEPARATE_RESIDUAL
-                                                   : GOPS_EPILOGUE_NO_RESIDUAL);
+        item.runs.writes_outputs ? GOPS_EPILOGUE_SEPARATE_RESIDUAL : GOPS_EPILOGUE_NO_RESIDUAL);
     item.job = epilogue.applies ? &epilogue.rest : job;
     if (plan->quantized) {
         begin_values(&item);

@@ -2,18 +2,10 @@
  * that is packed for one size of the data serves others, whose plans want the same variant. */
 #include "methods/implicit/implicit_layout.h"
 
-enum { PLANES = 1, JOINED = 2, PIXELS_FORM = 4, MR = 8 };
-
-int64_t gops_implicit_variant(const gops_implicit *p)
+/* Whether the input is blocked depends on the size of the data for quads, which are packed alike. */
+int64_t gops_implicit_variant(int64_t mr, gops_tile_form form)
 {
-    return p->mr * MR + p->pixels_form * PIXELS_FORM + p->joined * JOINED + p->by_planes * PLANES;
-}
-
-bool gops_implicit_is_wanted(const gops_plan *plan, int64_t mr, bool pixels_form, bool joined)
-{
-    const gops_implicit p = {.mr = mr, .pixels_form = pixels_form, .joined = joined};
-    return plan->wanted_variant == 0 ||
-           plan->wanted_variant / JOINED == gops_implicit_variant(&p) / JOINED;
+    return mr * GOPS_TILE_FORMS + (form == GOPS_TILE_BLOCKED ? GOPS_TILE_CHANNELS : form);
 }
 
 bool gops_implicit_unpadded(int axes, const gops_axis *axis)
@@ -46,6 +38,7 @@ bool gops_implicit_takes_planes(const gops_plan *plan)
     if (gops_plan_tiles(plan)->planes == NULL || plan->conv.taps != 1) {
         return false;
     }
-    return plan->wanted_variant != 0 ? plan->wanted_variant % JOINED == PLANES
-                                     : gops_implicit_has_one_axis(&plan->conv);
+    return plan->wanted_variant != 0
+               ? plan->wanted_variant % GOPS_TILE_FORMS == GOPS_TILE_WIDE_PLANES
+               : gops_implicit_has_one_axis(&plan->conv);
 }

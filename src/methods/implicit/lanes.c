@@ -59,11 +59,12 @@ int64_t gops_lanes_index(const gops_lanes_panel *panel, int64_t tap, int64_t tap
     const int64_t width = gops_min(GOPS_LANES_BLOCK, panel->planes - block);
     const int64_t step = (block * taps + tap * width) * mr;
     const int64_t wide = row / GOPS_WIDE_MR * GOPS_WIDE_MR;
-    if (panel->by_planes) {
+    if (panel->form == GOPS_TILE_WIDE_PLANES) {
         return step + row * width + plane - block;
     }
-    return panel->wide ? step + wide * width + (plane - block) * GOPS_WIDE_MR + row - wide
-                       : step + (plane - block) * mr + row;
+    return gops_tile_is_wide(panel->form)
+               ? step + wide * width + (plane - block) * GOPS_WIDE_MR + row - wide
+               : step + (plane - block) * mr + row;
 }
 
 void gops_lanes_pack_tap(const gops_plan *plan, int32_t zero, const unsigned char *weights,

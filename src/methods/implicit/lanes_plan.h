@@ -32,7 +32,7 @@ static inline bool gops_plan_takes_bf16(const gops_plan *plan)
     return plan->relaxed && plan->type->type == GOPS_BF16 && plan->kernels->bf16 != NULL;
 }
 
-/* Whether K is in the order of lanes.h. */
+/* Whether values are lanes, and K is in their order. */
 static inline bool gops_plan_has_lanes(const gops_plan *plan)
 {
     return plan->quantized || gops_plan_takes_bf16(plan);
@@ -64,9 +64,8 @@ typedef struct gops_lanes_panel {
     uint32_t *to;
     int64_t mr;
     int64_t planes; /* of the padded input */
-    bool wide;      /* for AMX */
-    int64_t first;  /* plane of the tap: 0, but where taps are joined */
-    bool by_planes; /* for tiles of AMX that read planes: implicit_tile.h */
+    gops_tile_form form;
+    int64_t first; /* plane of the tap: 0, but where taps are joined */
 } gops_lanes_panel;
 
 /* Where the weight of plane q of a tap, of `taps`, and of a row lies in the panel. */

@@ -87,7 +87,8 @@ void gops_lanes_find_ranges(const gops_implicit *p, const gops_axis *axis, const
     int64_t row = 1, split = 0, ranges = 0, columns;
     pass->ranges = 0;
     pass->rows.length = 0;
-    if (p->pixels_form || p->depth_block < depth || !may_leave_out(item->plan, item->job)) {
+    if (gops_tile_has_pixels(p->form) || p->depth_block < depth ||
+        !may_leave_out(item->plan, item->job)) {
         return;
     }
     find_rows(p, last, first, item);

@@ -148,7 +148,7 @@ void gops_lanes_sum_windows(const gops_implicit *p, const gops_implicit_item *it
 {
     const gops_tiles *tiles = gops_plan_tiles(item->plan);
     gops_implicit_pass pass = item->pass;
-    if (!p->pixels_form) {
+    if (!gops_tile_has_pixels(p->form)) {
         gops_implicit_list_columns(p, item, first, false, tiles->lanes);
     }
     pass.mr = gops_implicit_ones_mr(item->plan, p);
@@ -173,11 +173,12 @@ void gops_lanes_subtract_windows(const gops_implicit *p, const gops_implicit_ite
         zeros[i] = (uint32_t)(item->job->quantized->zero_points[channel_of(rows, i)] +
                               gops_lanes_filter_shift(plan));
     }
-    for (int64_t i = 0; p->pixels_form && i < rows->count; i++) {
+    const bool pixels = gops_tile_has_pixels(p->form);
+    for (int64_t i = 0; pixels && i < rows->count; i++) {
         kernels->subtract(sums + i * pass->work.sums_ld, windows, zeros[i],
                           pass->count * item->runs.step);
     }
-    for (int64_t j = 0; !p->pixels_form && j < pass->count; j++) {
+    for (int64_t j = 0; !pixels && j < pass->count; j++) {
         kernels->subtract(sums + pass->work.sum_offsets[j], zeros,
                           windows[j * kernels->tiles.lanes], rows->count);
     }

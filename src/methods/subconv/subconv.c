@@ -280,7 +280,7 @@ static void pack_tap(const gops_plan *plan, const gops_subconv_product *product,
     const int64_t bytes = gops_compute_bytes(type->compute);
     const int64_t inner = taps / product->axis[0].taps, at = taps - 1 - tap;
     const int64_t begin = (at - at % inner) * tile->planes * tile->mr;
-    gops_lanes_panel panel = {.mr = tile->mr, .planes = tile->planes, .wide = tile->wide};
+    gops_lanes_panel panel = {.mr = tile->mr, .planes = tile->planes, .form = tile->form};
     if (gops_plan_has_lanes(plan)) {
         uint32_t unused = 0;
         panel.to = (uint32_t *)(void *)tile->to + begin;
@@ -289,7 +289,7 @@ static void pack_tap(const gops_plan *plan, const gops_subconv_product *product,
         return;
     }
     for (int64_t c = 0; c < conv->channels_in; c++) {
-        const int64_t index = tile->in_blocks
+        const int64_t index = tile->form == GOPS_TILE_BLOCKED
                                   ? begin + gops_lanes_index(&panel, at % inner, inner, c, i)
                                   : (c * taps + tap) * tile->mr + i;
         type->load(tile->to + index * bytes, weights + c * apart * type->bytes, 1);

@@ -22,6 +22,7 @@
 #ifndef GOPS_SUBCONV_H
 #define GOPS_SUBCONV_H
 
+#include "methods/implicit/tiles/implicit_tile.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -130,8 +131,7 @@ typedef struct gops_subconv_tile {
     unsigned char *to;
     uint32_t *sums; /* quads: of the weights of each row, to which they are added; else NULL */
     int64_t planes; /* of the padded input */
-    bool wide;      /* for AMX */
-    bool in_blocks; /* K is in the order of lanes.h, though there are none */
+    gops_tile_form form;
 } gops_subconv_tile;
 
 /* Packs them: [channels_in * taps][mr], or for lanes and blocked inputs in the order of lanes.h, with the last tap

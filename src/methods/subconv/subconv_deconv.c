@@ -22,15 +22,15 @@ static void subconv_explain(gops_plan *plan, const gops_subconv_parameters *p,
         [GOPS_SUBCONV_BY_OUTPUT] = " from the first output on",
         [GOPS_SUBCONV_BY_TAP] = ", one for each tap on the one data pixel",
     };
+    const gops_tile_form form = p->implicit.form;
     snprintf(plan->why, sizeof plan->why,
              "%s%lld sub-convolutions with stride 1%s, as %lld products without a column matrix: "
              "%stiles of %lld channels by %s%s, %lld boxes",
              gops_plan_takes_bf16(plan) ? "relaxed, pairs of bf16: " : "",
              (long long)gops_subconv_count(geometry), splits[p->split], (long long)p->products,
-             gops_tile_is_wide(p->implicit.pixels_form, p->implicit.mr) ? "AMX " : "",
-             (long long)p->implicit.mr,
-             p->implicit.pixels_form ? "vectors of pixels" : "single pixels",
-             p->implicit.blocked ? ", the input blocked" : "", (long long)p->implicit.boxes);
+             gops_tile_is_wide(form) ? "AMX " : "", (long long)p->implicit.mr,
+             gops_tile_has_pixels(form) ? "vectors of pixels" : "single pixels",
+             form == GOPS_TILE_BLOCKED ? ", the input blocked" : "", (long long)p->implicit.boxes);
 }
 
 static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error)
@@ -96,7 +96,6 @@ static void pack_panel(const gops_plan *plan, const gops_subconv_geometry *geome
         for (tile->first = 0; tile->first < rows; tile->first += tile->mr) {
             tile->mr = gops_implicit_mr(plan, p, rows - tile->first);
             tile->count = gops_min(tile->mr, rows - tile->first);
-            tile->wide = gops_tile_is_wide(p->pixels_form, tile->mr);
             gops_subconv_pack_tile(plan, geometry, &product, tile);
             tile->to += p->planes * product.taps * tile->mr * bytes;
             if (tile->sums != NULL) {
@@ -116,7 +115,8 @@ static void pack_ones(const gops_plan *plan, const gops_subconv_geometry *geomet
     do {
         for (int64_t i = 0; i < product.axis[0].taps && product.taps > 0; i++) {
             const int64_t inner = product.taps / product.axis[0].taps;
-            const gops_lanes_panel panel = {.to = to, .mr = mr, .planes = p->planes};
+            const gops_lanes_panel panel = {
+                .to = to, .mr = mr, .planes = p->planes, .form = p->form};
             for (int64_t tap = 0; tap < inner; tap++) {
                 gops_lanes_pack_ones(plan, tap, inner, &panel);
             }
@@ -132,9 +132,7 @@ static void subconv_pack(const gops_plan *plan, const void *weights, const int32
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->filter_type->bytes;
     gops_subconv_geometry geometry;
-    gops_subconv_tile tile = {.to = packed,
-                              .planes = p->implicit.planes,
-                              .in_blocks = p->implicit.blocked && !gops_plan_has_lanes(plan)};
+    gops_subconv_tile tile = {.to = packed, .planes = p->implicit.planes, .form = p->implicit.form};
     gops_subconv_split_axes(conv, p->split, &geometry);
     if (plan->quantized) {
         const int64_t rows = conv->groups * conv->channels_out * p->subconvs;

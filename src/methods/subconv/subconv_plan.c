@@ -14,7 +14,6 @@ enum {
     MIN_PANELS = 8,
     MAX_SUMS_BYTES = 64 << 10,
     MAX_PRODUCTS = 4096,
-    FORMS = GOPS_TILE_BLOCKED + 1, /* taps are not joined */
 };
 
 int64_t gops_subconv_panel_weights(const gops_plan *plan, const gops_subconv_parameters *p,
@@ -58,12 +57,13 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
      * 1024 -> 512 channels, 2x2 stride 2 on 28x28, took 24.6 ms where it lies, 21.0 by vectors of
      * pixels of a copy; 512 -> 256 on 52x52 22.9 and 17.9 (Intel Xeon, Granite Rapids class). */
     static const double IN_PLACE_SLOWDOWN = 1.35;
-    const int64_t lanes = gops_plan_tiles(plan)->lanes;
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    const bool pixels = gops_tile_has_pixels(p->implicit.form);
     const bool far = p->implicit.in_place &&
                      gops_mul_saturate(p->implicit.planes, plan->conv.data_pixels) >
                          plan->machine.l2_bytes / gops_compute_bytes(plan->type->compute);
     const bool counted = !plan->quantized && plan->kernels->vector_bytes < GOPS_CACHE_LINE;
-    const bool one_vector = !p->implicit.pixels_form && p->implicit.mr <= lanes;
+    const bool one_vector = !pixels && p->implicit.mr <= tiles->lanes;
     const double slowdown =
         (one_vector && !counted ? ONE_VECTOR_SLOWDOWN : 1) * (far ? IN_PLACE_SLOWDOWN : 1);
     const int64_t channels = p->implicit.channel_block;
@@ -74,13 +74,12 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
         const int64_t depth = p->implicit.planes * kind->taps;
         const int64_t further = (depth - 1) / p->implicit.depth_block;
         const double sums = times * (double)(p->panel_channels * kind->count) * (double)columns *
-                            (double)(p->implicit.pixels_form ? lanes : 1);
+                            (double)gops_tile_pixels(tiles, p->implicit.form);
         cost += times * slowdown *
                 gops_implicit_product_cost(plan, &p->implicit, p->panel_channels * kind->count,
                                            columns, depth);
-        cost +=
-            sums * ((double)further * NS_PER_BLOCK_SUM +
-                    (p->implicit.pixels_form || p->single_position ? 0 : NS_PER_TRANSPOSED_SUM));
+        cost += sums * ((double)further * NS_PER_BLOCK_SUM +
+                        (pixels || p->single_position ? 0 : NS_PER_TRANSPOSED_SUM));
         weights += (double)(channels * kind->count) *
                    (double)(p->implicit.planes * kind->taps * kind->times);
     }
@@ -96,12 +95,12 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_geome
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t stride = geometry->axis[geometry->axes - 1].stride;
-    const int64_t step = p->implicit.pixels_form ? gops_plan_tiles(plan)->lanes : 1;
+    const int64_t step = gops_tile_pixels(gops_plan_tiles(plan), p->implicit.form);
     /* With a single position, tiles write their channels side by side, and whole tiles. */
     const int64_t sums =
         p->panel_rows * p->implicit.column_block * step + kinds->products * p->implicit.mr;
     const int64_t transpose =
-        p->implicit.pixels_form ? 0 : p->implicit.mr * p->implicit.column_block;
+        gops_tile_has_pixels(p->implicit.form) ? 0 : p->implicit.mr * p->implicit.column_block;
     int64_t end = gops_implicit_workspace(plan, &p->implicit, padded,
                                           p->implicit.planes * kinds->taps, sums, transpose);
     p->rows_begin =
@@ -180,7 +179,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t channels = conv->channels_out;
-    const bool pixels_form = form == GOPS_TILE_PIXELS, blocked = form == GOPS_TILE_BLOCKED;
+    const bool pixels = gops_tile_has_pixels(form);
     const gops_axis *axis = geometry->conv;
     gops_implicit *implicit = &p->implicit;
     int64_t positions = 1;
@@ -189,36 +188,32 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     }
     *p = (gops_subconv_parameters){.split = geometry->split, .products = kinds->products};
     *implicit = (gops_implicit){
-        .planes = gops_implicit_planes(plan, pixels_form, tile->mr),
+        .planes = gops_implicit_planes(plan, form),
+        .form = form,
         .mr = tile->mr,
-        .pixels_form = pixels_form,
         .for_threads = for_threads,
-        .residues = pixels_form,
-        .aligned = pixels_form && !gops_plan_has_lanes(plan) && kinds->taps == kinds->products,
+        .residues = pixels,
+        .aligned = pixels && !gops_plan_has_lanes(plan) && kinds->taps == kinds->products,
         .in_place = plan->type->native && form == GOPS_TILE_CHANNELS &&
                     gops_implicit_unpadded(conv->axes, axis),
     };
-    implicit->blocked = blocked || gops_implicit_may_block(plan, pixels_form, implicit->planes);
-    if (blocked) {
-        implicit->planes = gops_round_up(implicit->planes, GOPS_BLOCKED_STEPS);
-    }
     implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
     implicit->depth_block = gops_round_up(gops_implicit_depth_block(plan, implicit, implicit->mr),
-                                          blocked ? GOPS_BLOCKED_STEPS : 1);
+                                          form == GOPS_TILE_BLOCKED ? GOPS_BLOCKED_STEPS : 1);
     choose_panel(plan, kinds, channels, positions, p);
     if (!gops_implicit_divide(plan, implicit, conv->axes, axis, channels, p->panel_channels,
                               INT64_MAX, worker_limit)) {
         return false;
     }
-    implicit->blocked = gops_implicit_blocks(plan, implicit);
+    implicit->form = gops_implicit_settled_form(plan, implicit);
     const int64_t columns = gops_implicit_merge(implicit, conv->axes, axis, tiles->lanes, false);
-    const int64_t step = pixels_form ? tiles->lanes : 1;
+    const int64_t step = gops_tile_pixels(tiles, form);
     const gops_tile *list = gops_implicit_tiles(plan, implicit);
     const int64_t nr = gops_implicit_tile(list, implicit->mr, INT64_MAX)->nr;
     implicit->column_block =
         gops_implicit_column_block(plan, implicit, geometry->axes, axis, columns, nr,
                                    MAX_SUMS_BYTES / (p->panel_rows * step * bytes));
-    p->single_position = !pixels_form && is_single_position(geometry, kinds);
+    p->single_position = !pixels && is_single_position(geometry, kinds);
     const int64_t padded = gops_implicit_padded_values(plan, implicit);
     implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p, padded);
     implicit->cost = subconv_cost(plan, geometry, kinds, p, padded, columns);
@@ -233,7 +228,7 @@ static int64_t filter_variant(const gops_conv_geometry *conv, const gops_subconv
     enum { BITS = 48 };
     const int fields = geometry->split == GOPS_SUBCONV_BY_OUTPUT ? 3 : 2;
     const int bits = BITS / fields / conv->axes;
-    int64_t code = (mr * FORMS + (int64_t)form) * GOPS_SUBCONV_SPLITS + geometry->split;
+    int64_t code = (mr * GOPS_TILE_FORMS + (int64_t)form) * GOPS_SUBCONV_SPLITS + geometry->split;
     for (int a = 0; a < conv->axes; a++) {
         const gops_axis *axis = &conv->axis[a];
         /* The stride of an axis that is split by tap does not matter. */
@@ -249,30 +244,27 @@ static int64_t filter_variant(const gops_conv_geometry *conv, const gops_subconv
     return code;
 }
 
-/* Lays out the best tile of one split and one form, and keeps it where it costs less than what was
+/* Lays out the best tile of one split and one list, and keeps it where it costs less than what was
  * `found` before. Returns whether any was found. */
 static bool find_tile(gops_plan *plan, const gops_subconv_geometry *geometry,
-                      const gops_subconv_kinds *kinds, gops_tile_form form, bool found,
+                      const gops_subconv_kinds *kinds, gops_tile_form listed, bool found,
                       int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
-    const bool pixels_form = form == GOPS_TILE_PIXELS;
-    const gops_tile *tile = pixels_form                 ? tiles->pixels
-                            : form == GOPS_TILE_BLOCKED ? tiles->blocked
-                                                        : tiles->channels;
+    const gops_tile *tile = gops_tile_list(tiles, listed);
     gops_subconv_parameters *p = gops_parameters(plan);
     bool lone = true;
     for (int a = 0; a < geometry->axes; a++) {
         lone &= geometry->conv[a].output == 1;
     }
     for (int64_t mr = 0; tile->mr != 0; tile++) {
+        const gops_tile_form form = gops_implicit_form(plan, listed, tile->mr);
         gops_subconv_parameters candidate, cut;
         /* More positions take tiles of one column only where the filter is packed for them. */
         const bool fits = lone || tile->nr > 1 || plan->wanted_variant != 0;
         if (tile->mr == mr || !fits ||
-            tile->mr - gops_tile_fills(tiles, tile, pixels_form) >=
-                conv->channels_out * kinds->max_count) {
+            tile->mr - gops_tile_min_mr(tiles, form) >= conv->channels_out * kinds->max_count) {
             continue;
         }
         mr = tile->mr;
@@ -305,9 +297,10 @@ bool gops_subconv_plan(gops_plan *plan, int64_t worker_limit)
         gops_subconv_kinds kinds;
         if (gops_subconv_split_axes(&plan->conv, (gops_subconv_split)split, &geometry) &&
             gops_subconv_count_kinds(&geometry, &kinds) && kinds.products <= MAX_PRODUCTS) {
-            for (int form = 0; form < (blocks ? FORMS : GOPS_TILE_BLOCKED); form++) {
-                found =
-                    find_tile(plan, &geometry, &kinds, (gops_tile_form)form, found, worker_limit);
+            found = find_tile(plan, &geometry, &kinds, GOPS_TILE_CHANNELS, found, worker_limit);
+            found = find_tile(plan, &geometry, &kinds, GOPS_TILE_PIXELS, found, worker_limit);
+            if (blocks) {
+                found = find_tile(plan, &geometry, &kinds, GOPS_TILE_BLOCKED, found, worker_limit);
             }
         }
     }

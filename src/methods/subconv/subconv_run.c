@@ -23,7 +23,7 @@ static void fill_offsets(const gops_subconv_work *work, const gops_subconv_produ
 {
     const gops_plan *plan = work->item.plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
-    const bool in_blocks = gops_plan_has_lanes(plan) || p->implicit.blocked;
+    const bool in_blocks = gops_implicit_in_blocks(plan, &p->implicit);
     /* Those of the taps lie behind all tables while those of lanes are made. */
     int64_t *taps = in_blocks ? offset_tables(work) + p->panel_depth : offsets;
     gops_subconv_offsets(&work->geometry, product, p->implicit.pitch, taps);
@@ -36,7 +36,7 @@ static void fill_offsets(const gops_subconv_work *work, const gops_subconv_produ
         }
         for (int64_t t = 0; t < product->taps; t += inner) {
             gops_lanes_offsets(taps + t, inner, p->implicit.planes, plane,
-                               gops_implicit_is_blocked(&p->implicit),
+                               gops_tile_is_blocked(p->implicit.form),
                                offsets + t * p->implicit.planes);
         }
         return;
@@ -99,7 +99,7 @@ static const unsigned char *multiply(gops_subconv_work *work, int64_t row, int64
     gops_implicit_item *item = &work->item;
     const gops_plan *plan = item->plan;
     const gops_subconv_parameters *p = gops_subconv_read(plan);
-    const bool to_rows = p->implicit.pixels_form || p->single_position;
+    const bool to_rows = gops_tile_has_pixels(p->implicit.form) || p->single_position;
     gops_implicit_pass *pass = &work->item.pass;
     const int64_t row_bytes = work->sums_ld * work->sum_bytes;
     unsigned char *sums = item->workspace + p->implicit.sums_begin + row * row_bytes;
@@ -150,7 +150,7 @@ static void list_columns(gops_subconv_work *work, int64_t first)
 {
     const gops_implicit *p = &gops_subconv_read(work->item.plan)->implicit;
     gops_implicit_list_columns(p, &work->item, first, false,
-                               p->pixels_form ? work->item.runs.step : p->mr);
+                               gops_tile_has_pixels(p->form) ? work->item.runs.step : p->mr);
 }
 
 /* Computes and stores one block of columns, panel by panel. */
@@ -168,7 +168,7 @@ static void run_columns(gops_subconv_work *work, int64_t first)
         item->pass.work.offsets = offset_tables(work);
         for (int64_t i = 0; i < p->products; i++, size++) {
             item->pass.work.depth = size->depth;
-            if (item->plan->quantized || p->implicit.blocked) {
+            if (item->plan->quantized || p->implicit.form == GOPS_TILE_BLOCKED) {
                 item->pass.mr = p->implicit.mr;
                 gops_lanes_find_ranges(&p->implicit, &size->outer, &size->last, first, item);
             }

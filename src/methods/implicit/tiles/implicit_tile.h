@@ -3,8 +3,8 @@
  *
  *     sums[channel][column] (+)= sum over k of weights[k][channel] * input[column + offsets[k]]
  *
- * A tile keeps MR channels x NR columns of sums in registers while it loops over k. Tiles come in
- * two forms, which differ in what a vector holds:
+ * A tile keeps MR channels x NR columns of sums in registers while it loops over k. Its form
+ * (gops_tile_form) says what a vector holds:
  *
  *   pixels    A vector holds `lanes` neighbouring pixels of one channel, and a column is such a
  *             vector. Weights are broadcast. The sums of channel i and column j go to
@@ -13,8 +13,8 @@
  *             is broadcast. MR is a multiple of `lanes`. The sums of column j go to
  *             sums[sum_offsets[j]], MR of them.
  *
- * A tile of AMX (lanes_wide.inc.h) is of the pixels form, and has GOPS_WIDE_MR channels or more; all
- * others of that form have fewer. It reads a padded input that is blocked (lanes.h): a column begins at
+ * A tile of AMX (lanes_wide.inc.h) holds pixels, and has GOPS_WIDE_MR channels or more; all others
+ * of pixels have fewer. It reads a padded input that is blocked (lanes.h): a column begins at
  * a pixel's 16 values, those of the following pixels lie behind them, and of each 16 entries of the
  * offset table the first counts. Those of lanes_wide_planes.inc.h read an input as the others do.
  *
@@ -33,6 +33,35 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What a vector of sums holds, channels or pixels, and what the tile reads: planes where no other is named. */
+typedef enum gops_tile_form {
+    GOPS_TILE_CHANNELS,
+    GOPS_TILE_BLOCKED, /* channels, from a blocked input (lanes.h) */
+    GOPS_TILE_PIXELS,
+    /* Of AMX, pixels: from a blocked input, from planes, and from a blocked input of joined taps. */
+    GOPS_TILE_WIDE_BLOCKS,
+    GOPS_TILE_WIDE_PLANES,
+    GOPS_TILE_WIDE_JOINED,
+    GOPS_TILE_FORMS,
+} gops_tile_form;
+
+static inline bool gops_tile_has_pixels(gops_tile_form form)
+{
+    return form >= GOPS_TILE_PIXELS;
+}
+
+/* Whether it is of AMX. */
+static inline bool gops_tile_is_wide(gops_tile_form form)
+{
+    return form >= GOPS_TILE_WIDE_BLOCKS;
+}
+
+static inline bool gops_tile_is_blocked(gops_tile_form form)
+{
+    return form == GOPS_TILE_BLOCKED || form == GOPS_TILE_WIDE_BLOCKS ||
+           form == GOPS_TILE_WIDE_JOINED;
+}
 
 typedef struct gops_tile_work {
     const void *input;
@@ -75,11 +104,6 @@ enum {
     GOPS_WIDE_MR = 16,
 };
 
-static inline bool gops_tile_is_wide(bool pixels_form, int64_t mr)
-{
-    return pixels_form && mr >= GOPS_WIDE_MR;
-}
-
 /* Writes to[i * to_ld + j] = from[j * from_ld + i] for i < channels, j < pixels, and reads and
  * writes nothing else. Neither side needs to be aligned. */
 typedef void gops_transpose_fn(void *to, int64_t to_ld, const void *from, int64_t from_ld,
@@ -88,7 +112,7 @@ typedef void gops_transpose_fn(void *to, int64_t to_ld, const void *from, int64_
 /* Writes to[i * rows + j] = from[j][i] for i < count, j < rows; 0 where from[j] is NULL. */
 typedef void gops_interleave_fn(void *to, const void *const *from, int64_t rows, int64_t count);
 
-/* The tiles of one compute type. Both lists are sorted by descending MR, then by descending NR, and
+/* The tiles of one compute type. All lists are sorted by descending MR, then by descending NR, and
  * end with an MR of 0. */
 typedef struct gops_tiles {
     int64_t lanes;
@@ -135,12 +159,25 @@ GOPS_INLINE bool gops_are_runs(const int64_t *columns, const int nr, const int r
     return yes;
 }
 
-/* A panel lacks fewer channels than that of its tile: in the pixels form other tiles take the rest,
- * but for AMX. */
-static inline int64_t gops_tile_fills(const gops_tiles *tiles, const gops_tile *tile,
-                                      bool pixels_form)
+/* The list of a form. */
+static inline const gops_tile *gops_tile_list(const gops_tiles *tiles, gops_tile_form form)
 {
-    return gops_tile_is_wide(pixels_form, tile->mr) ? GOPS_WIDE_MR : pixels_form ? 1 : tiles->lanes;
+    if (gops_tile_has_pixels(form)) {
+        return form == GOPS_TILE_WIDE_PLANES ? tiles->planes : tiles->pixels;
+    }
+    return form == GOPS_TILE_BLOCKED && tiles->blocked != NULL ? tiles->blocked : tiles->channels;
+}
+
+/* The channels of its smallest tile. */
+static inline int64_t gops_tile_min_mr(const gops_tiles *tiles, gops_tile_form form)
+{
+    return gops_tile_is_wide(form) ? GOPS_WIDE_MR : gops_tile_has_pixels(form) ? 1 : tiles->lanes;
+}
+
+/* The pixels of a column. */
+static inline int64_t gops_tile_pixels(const gops_tiles *tiles, gops_tile_form form)
+{
+    return gops_tile_has_pixels(form) ? tiles->lanes : 1;
 }
 
 /* The kernels of this folder, for one instruction set. */
