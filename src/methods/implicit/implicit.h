@@ -59,8 +59,6 @@ typedef struct gops_implicit {
     bool writes_outputs; /* tiles can write the output: each column is within a run, the last
                             vector ends where its run ends, and depth is one block */
     bool dense;          /* a run has no gaps; if not, it includes the gaps between rows */
-    bool shares;         /* the last tiles share what three vectors at a time would leave; not in
-                            subconv, whose panels, but not their filter, depend on the data's size */
     /* Cut for as many threads as the plan has, not as it is estimated: the estimate, which chooses the method and so
      * the bits, is the same for any number of them. */
     bool for_threads;
@@ -220,7 +218,8 @@ static inline bool gops_implicit_splits_evenly(const gops_tile *full)
 }
 
 /* How many tiles of the plan's MR the next `left` channels begin with. One vector of channels that three at a time
- * would leave over has a load for each multiplication, so two tiles of two vectors take the last four. */
+ * would leave over has a load for each multiplication, so two tiles of two vectors take the last four; not in subconv,
+ * whose panels, but not their filter, depend on the data's size. */
 int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p, int64_t left);
 
 /* The MR of the tile for the next channels, of which `left` are left. */

@@ -69,7 +69,6 @@ static gops_implicit of_form(const gops_plan *plan, const gops_tile *tile, gops_
         .planes = gops_implicit_planes(plan, form),
         .form = form,
         .mr = tile->mr,
-        .shares = !pixels,
         .flat = plan->quantized && gops_implicit_has_one_axis(conv),
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
@@ -210,7 +209,7 @@ static gops_tile_form listed_form(const gops_plan *plan, gops_tile_form listed, 
 static bool has_channels(const gops_plan *plan, int64_t mr, gops_tile_form form)
 {
     const int64_t channels = plan->conv.channels_out;
-    const gops_implicit of = {.form = form, .mr = mr, .shares = !gops_tile_has_pixels(form)};
+    const gops_implicit of = {.form = form, .mr = mr};
     return channels > mr ? gops_implicit_whole_tiles(plan, &of, channels) > 0
                          : channels > mr - gops_tile_min_mr(gops_plan_tiles(plan), form);
 }

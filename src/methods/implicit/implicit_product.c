@@ -214,7 +214,8 @@ int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p,
 {
     const int64_t whole = left / p->mr, rest = left % p->mr, lanes = gops_plan_tiles(plan)->lanes;
     const bool leaves_one = rest > 0 && rest <= lanes;
-    return whole - (p->shares && p->mr == 3 * lanes && whole > 0 && leaves_one);
+    const bool shares = plan->operation == GOPS_OPERATION_CONV && !gops_tile_has_pixels(p->form);
+    return whole - (shares && p->mr == 3 * lanes && whole > 0 && leaves_one);
 }
 
 int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left)
