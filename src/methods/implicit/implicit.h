@@ -170,6 +170,18 @@ bool gops_implicit_may_block(const gops_plan *plan);
  * own for blocked inputs as many as share an entry of the offset table; the last of them are zeros. */
 int64_t gops_implicit_planes(const gops_plan *plan, gops_tile_form form);
 
+/* How many tiles of the plan's MR the next `left` channels begin with. One vector of channels that three at a time
+ * would leave over has a load for each multiplication, so two tiles of two vectors take the last four; not in subconv,
+ * whose panels, but not their filter, depend on the data's size. */
+int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p, int64_t left);
+
+/* The MR of the tile for the next channels, of which `left` are left. */
+int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left);
+
+/* `channels`, and what pads them to whole tiles. */
+int64_t gops_implicit_padded_channels(const gops_plan *plan, const gops_implicit *p,
+                                      int64_t channels);
+
 /* Planes that the padded input has room for. */
 static inline int64_t gops_implicit_copied_planes(const gops_implicit *p)
 {
@@ -216,18 +228,6 @@ static inline bool gops_implicit_splits_evenly(const gops_tile *full)
 {
     return full[1].mr == full->mr && full[1].nr == full->nr - 1;
 }
-
-/* How many tiles of the plan's MR the next `left` channels begin with. One vector of channels that three at a time
- * would leave over has a load for each multiplication, so two tiles of two vectors take the last four; not in subconv,
- * whose panels, but not their filter, depend on the data's size. */
-int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p, int64_t left);
-
-/* The MR of the tile for the next channels, of which `left` are left. */
-int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left);
-
-/* `channels`, and what pads them to whole tiles. */
-int64_t gops_implicit_padded_channels(const gops_plan *plan, const gops_implicit *p,
-                                      int64_t channels);
 
 static inline const gops_tiles *gops_plan_tiles(const gops_plan *plan)
 {

@@ -1,4 +1,5 @@
-/* implicit_form.c: which forms of tiles a plan may have, and the planes that they read; gops_tile_form. */
+/* implicit_form.c: which forms of tiles a plan may have, the planes that they read, and which tiles of a form take so
+ * many channels; gops_tile_form. */
 #include "methods/implicit/implicit.h"
 
 #include "base/checked.h"
@@ -49,4 +50,43 @@ int64_t gops_implicit_planes(const gops_plan *plan, gops_tile_form form)
     return form == GOPS_TILE_BLOCKED && gops_plan_tiles(plan)->blocked != NULL
                ? gops_round_up(planes, GOPS_BLOCKED_STEPS)
                : planes;
+}
+
+int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p, int64_t left)
+{
+    const int64_t whole = left / p->mr, rest = left % p->mr, lanes = gops_plan_tiles(plan)->lanes;
+    const bool leaves_one = rest > 0 && rest <= lanes;
+    const bool shares = plan->operation == GOPS_OPERATION_CONV && !gops_tile_has_pixels(p->form);
+    return whole - (shares && p->mr == 3 * lanes && whole > 0 && leaves_one);
+}
+
+int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left)
+{
+    const gops_tiles *tiles = gops_plan_tiles(plan);
+    const int64_t least = gops_max(left, gops_tile_min_mr(tiles, p->form));
+    int64_t smallest = p->mr;
+    if (gops_implicit_whole_tiles(plan, p, left) > 0) {
+        return p->mr;
+    }
+    if (left > p->mr) {
+        return p->mr - tiles->lanes;
+    }
+    for (const gops_tile *tile = gops_implicit_tiles(plan, p); tile->mr != 0; tile++) {
+        if (p->form == GOPS_TILE_PIXELS && tile->mr <= left) {
+            return tile->mr; /* MR descends to 1, so that some tile fits exactly */
+        }
+        if (p->form != GOPS_TILE_PIXELS && tile->mr >= least) {
+            smallest = gops_min(smallest, tile->mr);
+        }
+    }
+    return smallest;
+}
+
+int64_t gops_implicit_padded_channels(const gops_plan *plan, const gops_implicit *p,
+                                      int64_t channels)
+{
+    const int64_t last = channels % p->mr;
+    return p->form == GOPS_TILE_PIXELS || last == 0
+               ? channels
+               : channels - last + gops_implicit_mr(plan, p, last);
 }

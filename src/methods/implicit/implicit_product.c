@@ -210,45 +210,6 @@ void gops_implicit_list_columns(const gops_implicit *p, const gops_implicit_item
     }
 }
 
-int64_t gops_implicit_whole_tiles(const gops_plan *plan, const gops_implicit *p, int64_t left)
-{
-    const int64_t whole = left / p->mr, rest = left % p->mr, lanes = gops_plan_tiles(plan)->lanes;
-    const bool leaves_one = rest > 0 && rest <= lanes;
-    const bool shares = plan->operation == GOPS_OPERATION_CONV && !gops_tile_has_pixels(p->form);
-    return whole - (shares && p->mr == 3 * lanes && whole > 0 && leaves_one);
-}
-
-int64_t gops_implicit_mr(const gops_plan *plan, const gops_implicit *p, int64_t left)
-{
-    const gops_tiles *tiles = gops_plan_tiles(plan);
-    const int64_t least = gops_max(left, gops_tile_min_mr(tiles, p->form));
-    int64_t smallest = p->mr;
-    if (gops_implicit_whole_tiles(plan, p, left) > 0) {
-        return p->mr;
-    }
-    if (left > p->mr) {
-        return p->mr - tiles->lanes;
-    }
-    for (const gops_tile *tile = gops_implicit_tiles(plan, p); tile->mr != 0; tile++) {
-        if (p->form == GOPS_TILE_PIXELS && tile->mr <= left) {
-            return tile->mr; /* MR descends to 1, so that some tile fits exactly */
-        }
-        if (p->form != GOPS_TILE_PIXELS && tile->mr >= least) {
-            smallest = gops_min(smallest, tile->mr);
-        }
-    }
-    return smallest;
-}
-
-int64_t gops_implicit_padded_channels(const gops_plan *plan, const gops_implicit *p,
-                                      int64_t channels)
-{
-    const int64_t last = channels % p->mr;
-    return p->form == GOPS_TILE_PIXELS || last == 0
-               ? channels
-               : channels - last + gops_implicit_mr(plan, p, last);
-}
-
 /* The box with this number. */
 static void find_box(const gops_implicit *p, const gops_axis *axis, int64_t number, gops_box *box)
 {
