@@ -21,48 +21,85 @@ static double lap(double *sum, double start)
     return now;
 }
 
+static MPI_Request *requests_of(const execution *running)
+{
+    return (MPI_Request *)(void *)(running->workspace + running->plan->requests_begin);
+}
+
+/* Waits for all requests, also behind one that failed: their buffers are in the workspace. */
+static gops_status finish_exchange(const execution *running, gops_error *error)
+{
+    MPI_Request *requests = requests_of(running);
+    const double start = MPI_Wtime();
+    gops_status status = GOPS_OK;
+    for (int i = 0; i < running->plan->requests; i++) {
+        const gops_status waited = gops_mpi_wait(&requests[i], status == GOPS_OK ? error : NULL);
+        status = status == GOPS_OK ? waited : status;
+    }
+    lap(&running->times->waiting, start);
+    return status;
+}
+
+/* Gives up what was begun, so that MPI does not use the workspace afterwards. What it does not cancel is completed, as
+ * Open MPI's sends. */
+static void abandon_exchange(const execution *running)
+{
+    MPI_Request *requests = requests_of(running);
+    for (int i = 0; i < running->plan->requests; i++) {
+        if (requests[i] != MPI_REQUEST_NULL) {
+            MPI_Cancel(&requests[i]);
+        }
+    }
+    finish_exchange(running, NULL);
+}
+
+/* Begins a message, whose requests are those from *next on. Returns MPI's code. */
+static int start_message(const execution *running, const gops_mpi_message *message, bool sends,
+                         MPI_Request **next)
+{
+    const MPI_Comm space = running->plan->distribution->space;
+    int code = MPI_SUCCESS;
+    for (size_t done = 0; done < message->bytes && code == MPI_SUCCESS;
+         done += GOPS_MPI_MESSAGE_BYTES) {
+        unsigned char *buffer = running->workspace + message->begin + done;
+        const size_t rest = message->bytes - done;
+        const int bytes = (int)(rest < GOPS_MPI_MESSAGE_BYTES ? rest : GOPS_MPI_MESSAGE_BYTES);
+        code = sends ? MPI_Isend(buffer, bytes, MPI_BYTE, message->peer, 0, space, *next)
+                     : MPI_Irecv(buffer, bytes, MPI_BYTE, message->peer, 0, space, *next);
+        if (code == MPI_SUCCESS) {
+            ++*next;
+        } else {
+            **next = MPI_REQUEST_NULL; /* MPI does not say what it is */
+        }
+    }
+    return code;
+}
+
 /* Begins to receive, and sends what others read. */
 static gops_status start_exchange(const execution *running, gops_error *error)
 {
     const gops_mpi_plan *plan = running->plan;
-    MPI_Request *requests = (MPI_Request *)(void *)(running->workspace + plan->requests_begin);
-    double start = MPI_Wtime();
-    int count = 0;
+    MPI_Request *next = requests_of(running);
+    const double start = MPI_Wtime();
+    int code = MPI_SUCCESS;
     for (int i = 0; i < plan->requests; i++) {
-        requests[i] = MPI_REQUEST_NULL;
+        next[i] = MPI_REQUEST_NULL;
     }
-    for (int i = 0; i < plan->receives + plan->sends; i++) {
+    for (int i = 0; i < plan->receives + plan->sends && code == MPI_SUCCESS; i++) {
         const gops_mpi_message *message = &plan->messages[i];
-        unsigned char *buffer = running->workspace + message->begin;
-        if (i >= plan->receives) {
-            gops_brick_copy(buffer, &message->brick, running->given->data, &plan->data,
-                            &message->brick, gops_type_bytes(plan->data_type));
+        const bool sends = i >= plan->receives;
+        if (sends) {
+            gops_brick_copy(running->workspace + message->begin, &message->brick,
+                            running->given->data, &plan->data, &message->brick,
+                            gops_type_bytes(plan->data_type));
         }
-        for (size_t done = 0; done < message->bytes; done += GOPS_MPI_MESSAGE_BYTES) {
-            const size_t rest = message->bytes - done;
-            const int bytes = (int)(rest < GOPS_MPI_MESSAGE_BYTES ? rest : GOPS_MPI_MESSAGE_BYTES);
-            if (i < plan->receives) {
-                GOPS_MPI_TRY(MPI_Irecv(buffer + done, bytes, MPI_BYTE, message->peer, 0,
-                                       plan->distribution->space, &requests[count++]));
-            } else {
-                GOPS_MPI_TRY(MPI_Isend(buffer + done, bytes, MPI_BYTE, message->peer, 0,
-                                       plan->distribution->space, &requests[count++]));
-            }
-        }
+        code = start_message(running, message, sends, &next);
     }
     lap(&running->times->copying, start);
-    return GOPS_OK;
-}
-
-static gops_status finish_exchange(const execution *running, gops_error *error)
-{
-    const gops_mpi_plan *plan = running->plan;
-    MPI_Request *requests = (MPI_Request *)(void *)(running->workspace + plan->requests_begin);
-    const double start = MPI_Wtime();
-    for (int i = 0; i < plan->requests; i++) {
-        GOPS_MPI_WAIT(&requests[i]);
+    if (code != MPI_SUCCESS) {
+        abandon_exchange(running);
+        return gops_mpi_failed(code, error);
     }
-    lap(&running->times->waiting, start);
     return GOPS_OK;
 }
 

@@ -37,7 +37,8 @@
  * any rank, it fails on all of them with the same status, and the message begins with the rank
  * on which it did ("rank 3: ..."). But for NULL in place of the distribution, plan or source, which names
  * the ranks: that rank returns, and the others wait. What MPI itself reports is GOPS_HOST_FAILED where the
- * communicator's error handler returns; the usual handler ends all processes.
+ * communicator's error handler returns; the usual handler ends all processes. Ranks that wait for a message
+ * which MPI failed to begin on another rank go on waiting.
  * MPI is called by the calling thread alone, so that MPI_THREAD_FUNNELED suffices. A plan may be
  * executed by one thread at a time.
  */
