@@ -6,6 +6,7 @@
  */
 #include "engines/onnxruntime/graph/ort_attributes.h"
 #include "engines/onnxruntime/graph/ort_constant.h"
+#include "engines/onnxruntime/graph/ort_window.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static ort_status *misjudges_pool(const gops_ort_runtime *runtime, const gops_or
     for (int32_t i = 0; status == NULL && known && i + 2 < data.rank && i + 2 < output.rank; i++) {
         const int64_t stride = i < strides.count ? strides.values[i] : 1;
         const int64_t pad = i < begin.count ? begin.values[i] : 0;
-        *does = *does || (output.dims[2 + i] - 1) * stride >= data.dims[2 + i] + pad;
+        *does = *does || !gops_ort_begin_within(data.dims[2 + i], output.dims[2 + i], stride, pad);
     }
     return status;
 }

@@ -14,15 +14,15 @@ enum { Y, X };
 static bool set_axis(gops_ort_pool *pool, int axis, bool ceil_mode)
 {
     const gops_ort_window *window = &pool->window;
-    const int64_t kernel = window->kernel[axis], data = pool->in[axis];
-    const int64_t begin = window->pads_begin[axis], end = window->pads_end[axis];
-    const int64_t stride = window->strides[axis], room = data + begin + end - kernel;
-    if (end >= kernel || data < 1 || kernel > GOPS_ORT_MAX_BYTES || data > GOPS_ORT_MAX_BYTES ||
-        room < 0) {
+    const int64_t kernel = window->kernel[axis], in = pool->in[axis];
+    if (window->pads_end[axis] >= kernel || in < 1 || kernel > GOPS_ORT_MAX_BYTES ||
+        in > GOPS_ORT_MAX_BYTES) {
         return false;
     }
-    pool->out[axis] = room / stride + 1 + (ceil_mode && room % stride != 0);
-    return (pool->out[axis] - 1) * stride < data + begin;
+    const int64_t out = gops_ort_count_windows(window, axis, in, ceil_mode);
+    pool->out[axis] = out;
+    return out > 0 &&
+           gops_ort_begin_within(in, out, window->strides[axis], window->pads_begin[axis]);
 }
 
 static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_ort_node *node,

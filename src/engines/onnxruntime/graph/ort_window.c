@@ -1,4 +1,4 @@
-/* ort_window.c: reads the windows of pools. */
+/* ort_window.c: reads the windows of pools, and counts them. */
 #include "engines/onnxruntime/graph/ort_window.h"
 
 #include "engines/onnxruntime/graph/ort_attributes.h"
@@ -37,5 +37,51 @@ ort_status *gops_ort_read_window(const gops_ort_runtime *runtime, const gops_ort
                  window->strides[axis] >= 1 && window->pads_begin[axis] >= 0 &&
                  window->pads_end[axis] >= 0 && window->pads_begin[axis] < window->kernel[axis];
     }
+    return from.status;
+}
+
+int64_t gops_ort_count_windows(const gops_ort_window *window, int axis, int64_t in, bool ceil_mode)
+{
+    const int64_t stride = window->strides[axis];
+    const int64_t room =
+        in + window->pads_begin[axis] + window->pads_end[axis] - window->kernel[axis];
+    return room < 0 ? 0 : room / stride + 1 + (ceil_mode && room % stride != 0);
+}
+
+ort_status *gops_ort_read_max_windows(const gops_ort_runtime *runtime, const gops_ort_node *node,
+                                      const gops_tensor *data, const gops_tensor *output,
+                                      gops_ort_window *window, bool *reads)
+{
+    ort_status *status = gops_ort_read_window(runtime, node, window, reads);
+    *reads = *reads && data->rank == 2 + GOPS_ORT_WINDOW_AXES && output->rank == data->rank &&
+             output->dims[0] == data->dims[0] && output->dims[1] == data->dims[1];
+    for (int axis = 0; axis < GOPS_ORT_WINDOW_AXES && *reads; axis++) {
+        *reads = gops_ort_begin_within(data->dims[2 + axis], output->dims[2 + axis],
+                                       window->strides[axis], window->pads_begin[axis]);
+    }
+    return status;
+}
+
+ort_status *gops_ort_read_average_windows(const gops_ort_runtime *runtime,
+                                          const gops_ort_node *node, const gops_tensor *data,
+                                          const gops_tensor *output, gops_ort_window *window,
+                                          bool *divides_alike, bool *reads)
+{
+    gops_ort_attributes from = {runtime, node, NULL, false};
+    int64_t counts_padding = 0;
+    bool pads = false;
+    ort_status *status = gops_ort_read_max_windows(runtime, node, data, output, window, reads);
+    if (status != NULL || !*reads) {
+        return status;
+    }
+    gops_ort_attribute_int(&from, "count_include_pad", &counts_padding);
+    *reads = from.status == NULL && !from.malformed;
+    for (int axis = 0; axis < GOPS_ORT_WINDOW_AXES && *reads; axis++) {
+        *reads = window->pads_end[axis] < window->kernel[axis] &&
+                 output->dims[2 + axis] ==
+                     gops_ort_count_windows(window, axis, data->dims[2 + axis], false);
+        pads = pads || window->pads_begin[axis] > 0 || window->pads_end[axis] > 0;
+    }
+    *divides_alike = counts_padding != 0 || !pads;
     return from.status;
 }

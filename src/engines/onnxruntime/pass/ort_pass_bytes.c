@@ -123,9 +123,8 @@ static void largest_rows(const gops_ort_pass *pass, const uint8_t *plane, int64_
     uint8_t columns[ROOM], largest[ROOM + BLOCK];
     memset(columns, 0, (size_t)(rows * pitch));
     for (int64_t r = 0; r < rows; r++) {
-        const int64_t first = (row + r) * window->strides[Y] - window->pads_begin[Y];
-        const int64_t end = first + window->kernel[Y];
-        for (int64_t y = first > 0 ? first : 0; y < end && y < pass->in[Y]; y++) {
+        const gops_ort_range of = gops_ort_covered(window, Y, pass->in[Y], row + r);
+        for (int64_t y = of.begin; y < of.end; y++) {
             take_larger(columns + r * pitch + pad, plane + y * width, flip,
                         covered < width ? covered : width);
         }
@@ -296,11 +295,10 @@ TARGET static void find_largest_by_avx512(const gops_ort_pass *pass, const uint8
     const bool of_2 = stride == 2 && window->kernel[X] <= 3;
     const int64_t some = of_2 ? OF_2 : (LANES - 1) / stride + 1; /* outputs of a register */
     for (int64_t y = 0; y < pass->out[Y]; y++, to += width) {
-        const int64_t row = y * window->strides[Y] - window->pads_begin[Y];
-        const int64_t end = row + window->kernel[Y], begins = row > 0 ? row : 0;
+        const gops_ort_range rows = gops_ort_covered(window, Y, pass->in[Y], y);
         const window_row of = {
-            .from = plane + begins * pass->in[X],
-            .rows = (end < pass->in[Y] ? end : pass->in[Y]) - begins,
+            .from = plane + rows.begin * pass->in[X],
+            .rows = rows.end - rows.begin,
             .width = pass->in[X],
             .columns = window->kernel[X],
             .flip = _mm512_set1_epi8(pass->type == GOPS_I8 ? INT8_MIN : 0),

@@ -59,7 +59,7 @@ typedef struct rows {
 static rows plan_rows(const gops_ort_pass *pass)
 {
     const gops_ort_window *window = &pass->window;
-    const int64_t span = (pass->out[X] - 1) * window->strides[X] + window->kernel[X];
+    const int64_t span = gops_ort_reach(window, X, pass->out[X]);
     const int64_t covered = window->pads_begin[X] + pass->in[X];
     const int64_t pitch = span > covered ? span : covered;
     const int64_t fit = (ROOM / pitch - window->kernel[Y]) / window->strides[Y] + 1;
@@ -68,8 +68,8 @@ static rows plan_rows(const gops_ort_pass *pass)
 
 static int64_t elements_in(const gops_ort_pass *pass, int axis, int64_t at)
 {
-    const int64_t first = at * pass->window.strides[axis] - pass->window.pads_begin[axis];
-    return smaller(first + pass->window.kernel[axis], pass->in[axis]) - (first > 0 ? first : 0);
+    const gops_ort_range covered = gops_ort_covered(&pass->window, axis, pass->in[axis], at);
+    return covered.end - covered.begin;
 }
 
 /* How many elements a window divides by. */
@@ -85,7 +85,7 @@ static int64_t copy_rows(const gops_ort_pass *pass, const rows *of, uint8_t *to,
 {
     const gops_ort_window *window = &pass->window;
     const int64_t from = of->first * window->strides[Y] - window->pads_begin[Y];
-    const int64_t count = (of->count - 1) * window->strides[Y] + window->kernel[Y];
+    const int64_t count = gops_ort_reach(window, Y, of->count);
     memset(to, pass->by[0].zero_point, (size_t)(count * of->pitch));
     for (int64_t y = from > 0 ? from : 0; y < from + count && y < pass->in[Y]; y++) {
         memcpy(to + (y - from) * of->pitch + window->pads_begin[X], plane + y * pass->in[X],

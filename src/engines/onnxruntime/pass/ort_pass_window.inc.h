@@ -90,7 +90,7 @@ TARGET static void NAME(windows)(const gops_ort_pass *pass, float *to, const flo
     const gops_ort_window *window = &pass->window;
     const int64_t width = pass->in[X], begin = window->pads_begin[X],
                   room = pass->out[Y] * pass->out[X];
-    const int64_t span = (pass->out[X] - 1) * window->strides[X] + window->kernel[X];
+    const int64_t span = gops_ort_reach(window, X, pass->out[X]);
     const int64_t needed = span - begin > LANES ? span - begin : LANES;
     const int64_t covered = needed < width ? needed : width;
     const int64_t pitch = span > begin + covered ? span : begin + covered;
@@ -103,13 +103,10 @@ TARGET static void NAME(windows)(const gops_ort_pass *pass, float *to, const flo
     for (int64_t from = 0; from < pass->out[Y]; from += rows) {
         const int64_t end = from + rows < pass->out[Y] ? from + rows : pass->out[Y];
         for (int64_t row = from; row < end; row++) {
-            const int64_t first = row * window->strides[Y] - window->pads_begin[Y];
-            const int64_t begins = first > 0 ? first : 0;
-            const int64_t ends =
-                first + window->kernel[Y] < pass->in[Y] ? first + window->kernel[Y] : pass->in[Y];
+            const gops_ort_range of = gops_ort_covered(window, Y, pass->in[Y], row);
             NAME(join_rows)
-            (columns + (row - from) * pitch + begin, plane + begins * width, width, ends - begins,
-             covered);
+            (columns + (row - from) * pitch + begin, plane + of.begin * width, width,
+             of.end - of.begin, covered);
         }
         for (int64_t row = from; row < end; row++) {
             const int64_t at = row * pass->out[X];

@@ -118,20 +118,6 @@ static ort_status *read_global_average(gops_ort_integers *from, gops_ort_member 
                : make(from, GOPS_ORT_GLOBAL_AVERAGE, 0, member);
 }
 
-/* Whether each window begins, and has an element, in the data, and rounding up adds none. */
-static bool has_windows(const gops_ort_integers *from, const gops_ort_window *window)
-{
-    const gops_tensor *data = &from->reading.data, *output = &from->reading.output;
-    bool has = data->dims[0] == output->dims[0] && data->dims[1] == output->dims[1];
-    for (int axis = Y; axis <= X && has; axis++) {
-        const int64_t kernel = window->kernel[axis], end = window->pads_end[axis];
-        const int64_t room = data->dims[2 + axis] + window->pads_begin[axis] + end - kernel;
-        has =
-            end < kernel && room >= 0 && output->dims[2 + axis] == room / window->strides[axis] + 1;
-    }
-    return has;
-}
-
 /* The floats of the rows that a window needs. */
 static bool fits_pass(const gops_tensor *data, const gops_ort_window *window)
 {
@@ -144,32 +130,22 @@ static ort_status *read_average(gops_ort_integers *from, gops_ort_member **membe
 {
     const gops_ort_reading *reading = &from->reading;
     const float most = 255;
-    gops_ort_attributes attributes = {reading->graph->runtime, reading->node, NULL, false};
     gops_ort_window window;
-    int64_t counts_padding = 0;
-    bool serves;
+    bool serves, divides_alike;
     ort_status *status = has_channels_first(reading, &serves);
-    if (status == NULL && serves && reading->data.rank == 2 + GOPS_ORT_WINDOW_AXES &&
-        from->reading.output.rank == reading->data.rank) {
-        status = gops_ort_read_window(reading->graph->runtime, reading->node, &window, &serves);
-    } else {
-        serves = false;
+    if (status == NULL && serves) {
+        status =
+            gops_ort_read_average_windows(reading->graph->runtime, reading->node, &reading->data,
+                                          &reading->output, &window, &divides_alike, &serves);
     }
-    gops_ort_attribute_int(&attributes, "count_include_pad", &counts_padding);
-    if (status != NULL || attributes.status != NULL) {
-        return status != NULL ? status : attributes.status;
-    }
-    if (!serves || attributes.malformed || !has_windows(from, &window) ||
-        !fits_pass(&reading->data, &window) ||
+    if (status != NULL || !serves || !fits_pass(&reading->data, &window) ||
         !isfinite(from->operands.items[0].by.scale * most * (float)GOPS_ORT_MAX_WINDOW_FLOATS)) {
-        return NULL;
+        return status;
     }
-    const bool pads =
-        window.pads_begin[Y] + window.pads_begin[X] + window.pads_end[Y] + window.pads_end[X] > 0;
     status = make(from, GOPS_ORT_AVERAGE_POOL, 0, member);
     if (status == NULL) {
         (*member)->window = window;
-        (*member)->counts_padding = counts_padding != 0 || !pads;
+        (*member)->counts_padding = divides_alike;
     }
     return status;
 }
