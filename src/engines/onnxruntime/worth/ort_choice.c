@@ -9,9 +9,8 @@
 #include "engines/onnxruntime/worth/ort_choice.h"
 
 #include "engines/onnxruntime/graph/ort_attributes.h"
-#include "engines/onnxruntime/worth/ort_rates.h"
-
 #include "engines/onnxruntime/worth/ort_cut.h"
+#include "engines/onnxruntime/worth/ort_rates.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +25,6 @@ typedef struct weighing {
 } weighing;
 
 static const double never = 1e15; /* what no choice costs or gains */
-
-/* What an interpolating Resize takes more for an output in ONNX's layout: 128 channels to 96x96 1.53 ms in place of
- * 0.41 (AMD EPYC, Zen 5). */
-static const double resize_ns = 1;
 
 static bool is_one_of(const char *type, const char *const *types)
 {
@@ -142,7 +137,7 @@ static ort_status *weigh_left(weighing *of, size_t number, const gops_ort_node *
         return status;
     }
     const size_t *owner = owner_of(of, source);
-    const double slower = resizes ? count * resize_ns : 0;
+    const double slower = resizes ? count * gops_ort_rates_everywhere.interpolate_plainly_ns : 0;
     item->gain -= of->rates->call_ns;
     if (item->is_8_bit || source == NULL) {
         item->gain += count * item->reorder_ns;

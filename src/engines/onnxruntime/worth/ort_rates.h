@@ -52,6 +52,21 @@ typedef struct gops_ort_rates {
 /* Those of this processor. What is no x86-64 counts as an AMD EPYC with AVX-512. */
 const gops_ort_rates *gops_ort_rates_here(void);
 
+/* What was measured on one processor and is taken for all of them, in ns for an element of a tensor. */
+typedef struct gops_ort_common_rates {
+    double reorder_ns;             /* what the runtime takes between its layout and ONNX's */
+    double concat_ns;              /* and for a Concat, which copies */
+    double affine_ns;              /* what it takes more than we do for a batch normalization */
+    double channel_norm_ns;        /* and for a normalization over channels in parts */
+    double layer_norm_ns;          /* and for one that is a node */
+    double matrix_pass_ns;         /* and behind a product by a matrix */
+    double interpolate_ns;         /* what we take more than it in its layout, for an output */
+    double interpolate_plainly_ns; /* and it in ONNX's layout more than in its own */
+    double gemm_ns; /* what our `gemm` of 8 bits takes more than it with VNNI, for an operation */
+} gops_ort_common_rates;
+
+extern const gops_ort_common_rates gops_ort_rates_everywhere;
+
 /* How the runtime's products of u8 by i8 compare, which it adds up in pairs of 16 bits that saturate. What
  * ours take less, in ns: for an operation, or for an output of a depthwise layer. */
 typedef struct gops_ort_8_bit_rates {

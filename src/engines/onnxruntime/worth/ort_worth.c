@@ -6,7 +6,7 @@
  * - Its dense layers in that layout, with bias, relu and an Add, take about as long as ours on AMD's
  *   processors with AVX-512; on other x86-64 processors they are faster but for small planes: ort_rates.c.
  * - It fills up the last block of output channels: a network's last layer, 32 -> 3 of 9x9 on 224x224, takes it 22.3 ms
- *   and us 3.7. Half of that is believed: few channels do not fill our tiles either.
+ *   and us 3.7.
  * - Its maxima in that layout take less than ours.
  * - Each of its nodes costs something by itself, and so does each call of ours.
  * - Its layout has no grouped convolutions but depthwise ones unless the channels of a group fill its
@@ -30,26 +30,16 @@
 
 #include <string.h>
 
-static const double reorder_ns = 0.2;
-/* DenseNet's Concat take 0.25 ns an element of the runtime, SqueezeNet's 0.18; its batch normalizations
- * 0.06 more than ours (Intel Xeon). */
-static const double concat_ns = 0.2, affine_ns = 0.06;
-/* What an interpolated output takes more of ours than in its blocked layout (AMD EPYC, Zen 5). */
-static const double linear_ns = 0.1;
-/* A normalization over channels that the model writes in parts is five passes and a Transpose of the runtime's;
- * behind a product there may be two more. What models since opset 17 have as one node takes 0.74 there and its
- * Transpose 0.22, ours 0.45 (Intel Xeon). */
-static const double channel_norm_ns = 1.5, layer_norm_ns = 0.5, matrix_pass_ns = 0.3;
+static const gops_ort_common_rates *const everywhere = &gops_ort_rates_everywhere;
 
 enum {
-    FIRST_IN = 4, /* channels in of a network's first layer, at most */
-    THIN_IN = 32,
-    FEW_IN = 64,
-    DEEP_IN = 512,
+    FIRST_IN = 4,         /* channels in of a network's first layer, at most */
+    THIN_IN = 32,         /* of a thin one, at most */
+    FEW_IN = 64,          /* few are less */
+    DEEP_IN = 512,        /* and many more */
     WHOLE_NORM_NODES = 3, /* LayerNormalization between two Transpose */
     LARGE = 7,            /* taps an axis of a depthwise kernel */
-    CHANNEL_UNIT =
-        4, /* the runtime's layout has convolutions of as many channels, or fewer than a block */
+    CHANNEL_UNIT = 4, /* the runtime's layout has convolutions of as many, or fewer than a block */
 };
 
 static double elements(const gops_tensor *tensor)
@@ -72,6 +62,12 @@ static bool is_exponential(gops_activation_kind kind)
     }
 }
 
+/* By the pixels of a row, of the four kinds that begin with that of 56 and more. */
+static gops_ort_dense by_row(gops_ort_dense of_56, int64_t width)
+{
+    return (gops_ort_dense)((int)of_56 + (width >= 56 ? 0 : width >= 28 ? 1 : width >= 13 ? 2 : 3));
+}
+
 static gops_ort_dense kind_of_dense(const gops_ort_member *member, int64_t in, double taps)
 {
     const gops_list *strides = &member->claim.operation.conv.strides;
@@ -79,22 +75,13 @@ static gops_ort_dense kind_of_dense(const gops_ort_member *member, int64_t in, d
     if (in <= FIRST_IN) {
         return GOPS_ORT_FIRST;
     }
-    if (taps == 1 && strides->count > 0 && strides->values[0] > 1) {
-        return GOPS_ORT_STRIDED;
+    if (taps != 1) {
+        return in <= THIN_IN ? GOPS_ORT_THIN : by_row(GOPS_ORT_ROWS_56, width);
     }
-    if (taps == 1) {
-        return in < FEW_IN    ? GOPS_ORT_FEW
-               : width >= 56  ? GOPS_ORT_POINT_56
-               : width >= 28  ? GOPS_ORT_POINT_28
-               : in > DEEP_IN ? GOPS_ORT_DEEP
-               : width >= 13  ? GOPS_ORT_POINT_13
-                              : GOPS_ORT_POINT_0;
-    }
-    return in <= THIN_IN ? GOPS_ORT_THIN
-           : width >= 56 ? GOPS_ORT_ROWS_56
-           : width >= 28 ? GOPS_ORT_ROWS_28
-           : width >= 13 ? GOPS_ORT_ROWS_13
-                         : GOPS_ORT_ROWS_0;
+    return strides->count > 0 && strides->values[0] > 1 ? GOPS_ORT_STRIDED
+           : in < FEW_IN                                ? GOPS_ORT_FEW
+           : in > DEEP_IN && width < 28                 ? GOPS_ORT_DEEP
+                                                        : by_row(GOPS_ORT_POINT_56, width);
 }
 
 /* Whether the member's plan would be made by that algorithm, or one of its forms. */
@@ -125,11 +112,12 @@ static bool has_dense(const gops_ort_rates *here, int64_t in)
     return in < here->block || in % CHANNEL_UNIT == 0;
 }
 
-/* Channels with which it fills up the last block of outputs, over the outputs. */
+/* What counts of the channels with which it fills up the last block of outputs, over the outputs. */
 static double filled_up(const gops_ort_rates *here, int64_t in, int64_t out)
 {
+    const double believed = 0.5; /* few channels do not fill our tiles either */
     const int64_t blocks = (out + here->block - 1) / here->block;
-    return has_dense(here, in) ? (double)(blocks * here->block - out) / (double)out : 0;
+    return has_dense(here, in) ? believed * (double)(blocks * here->block - out) / (double)out : 0;
 }
 
 static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates *here,
@@ -141,7 +129,7 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates
     const int64_t in = filter->dims[transposed ? 1 : 2], out = filter->dims[transposed ? 2 : 1];
     const double flops = gops_ort_member_flops(member);
     if (member->is_matrix) {
-        return here->matrix_ns * flops + matrix_pass_ns * elements(&member->output);
+        return here->matrix_ns * flops + everywhere->matrix_pass_ns * elements(&member->output);
     }
     if (transposed && groups == 1) {
         return flops * here->transposed_ns;
@@ -154,7 +142,7 @@ static double gain_of_conv(const gops_ort_runtime *runtime, const gops_ort_rates
         const bool is_winograd = runtime->accuracy == GOPS_ACCURACY_RELAXED &&
                                  is_planned_by(runtime, member, "winograd");
         const double *gains = is_winograd ? here->winograd : here->gains;
-        return (gains[kind] + filled_up(here, in, out) / 2) * flops / here->flops_a_ns;
+        return (gains[kind] + filled_up(here, in, out)) * flops / here->flops_a_ns;
     }
     if (member->made != NULL) {
         return here->average_ns * elements(&member->output);
@@ -202,20 +190,21 @@ static double gain_of(const gops_ort_runtime *runtime, const gops_ort_rates *her
     if (member->kind == GOPS_ORT_PRODUCT) {
         gain += here->gate_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_CONCAT) {
-        gain += concat_ns * elements(&member->output);
+        gain += everywhere->concat_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_MAX_POOL) {
         gain -= here->maximum_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_RESIZE && member->resize.linear) {
-        gain -= linear_ns * elements(&member->output);
+        gain -= everywhere->interpolate_ns * elements(&member->output);
     } else if (member->kind == GOPS_ORT_AVERAGE_POOL) {
         gain += here->average_ns * elements(&member->output);
     } else if (member->is_affine) {
-        gain += affine_ns * elements(&member->data);
+        gain += everywhere->affine_ns * elements(&member->data);
     } else if (member->kind == GOPS_ORT_SHUFFLE) {
         gain *= (double)member->claim.node_count;
     } else if (member->kind == GOPS_ORT_CHANNEL_NORM) {
         const bool is_whole = member->claim.node_count <= WHOLE_NORM_NODES;
-        gain += (is_whole ? layer_norm_ns : channel_norm_ns) * elements(&member->data);
+        gain += (is_whole ? everywhere->layer_norm_ns : everywhere->channel_norm_ns) *
+                elements(&member->data);
     } else if (member->kind == GOPS_ORT_PLAN) {
         gain +=
             member->claim.operation.kind == GOPS_ORT_NORM
@@ -261,16 +250,15 @@ static void weigh_floats(const gops_ort_runtime *runtime, const gops_ort_member 
 {
     const gops_ort_rates *here = gops_ort_rates_here();
     item->gain = gain_of(runtime, here, member);
-    item->copy_ns = member->kind == GOPS_ORT_CONCAT ? concat_ns : 0;
-    item->reorder_ns = has_layout(here, member) ? reorder_ns : 0;
+    item->copy_ns = member->kind == GOPS_ORT_CONCAT ? everywhere->concat_ns : 0;
+    item->reorder_ns = has_layout(here, member) ? everywhere->reorder_ns : 0;
 }
 
-/* What a large convolution of u8 data and i8 weights loses that no algorithm but `gemm` serves, 0 for all others. It
- * takes six times as long as the runtime's with VNNI (AMD EPYC, Zen 5). */
+/* What a large convolution of u8 data and i8 weights loses that no algorithm but `gemm` serves, 0 for all others. */
 static double loss_by_gemm(const gops_ort_runtime *runtime, const gops_ort_member *member)
 {
-    const double gemm_ns = 0.006, least_ns = 1e5; /* of an operation, and to end a region for it */
-    const double loss = gops_ort_member_flops(member) * gemm_ns;
+    const double least_ns = 1e5; /* to end a region for it */
+    const double loss = gops_ort_member_flops(member) * everywhere->gemm_ns;
     return loss > least_ns && member->claim.operation.kind == GOPS_ORT_CONV &&
                    is_planned_by(runtime, member, "gemm")
                ? loss
