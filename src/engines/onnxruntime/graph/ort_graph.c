@@ -214,63 +214,6 @@ static ort_status *sort_outputs(gops_ort_graph *graph)
     return NULL;
 }
 
-static bool is_operation(const gops_ort_node *node)
-{
-    static const char *const types[] = {"Conv", "ConvTranspose", "QLinearConv", "ConvInteger",
-                                        "GroupNormalization"};
-    bool is = false;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        is = is || strcmp(node->type, types[i]) == 0;
-    }
-    return is && node->input_count > 0 && node->inputs[0] != NULL;
-}
-
-static bool is_pool(const gops_ort_node *node)
-{
-    return strcmp(node->type, "MaxPool") == 0 && node->input_count > 0 && node->inputs[0] != NULL;
-}
-
-/* The data of a node: of integers what a DequantizeLinear in front of it reads, as a claim does. */
-static const ort_value_info *data_of(const gops_ort_graph *graph, const gops_ort_node *node)
-{
-    const gops_ort_node *writer = gops_ort_writer(graph, node->input_names[0]);
-    const bool is_quantized = writer != NULL && strcmp(writer->type, "DequantizeLinear") == 0 &&
-                              writer->input_count > 0 && writer->inputs[0] != NULL;
-    return is_quantized ? writer->inputs[0] : node->inputs[0];
-}
-
-static ort_status *read_batch(gops_ort_graph *graph, const ort_value_info *data)
-{
-    gops_tensor tensor;
-    bool known = false;
-    ort_status *status = gops_ort_value_batch(graph->runtime, data, &graph->batch);
-    if (status == NULL && graph->batch == NULL) {
-        status = gops_ort_value_tensor(graph->runtime, data, &tensor, &known);
-    }
-    if (known && tensor.rank > 0 && tensor.dims[0] > 0) {
-        graph->images = tensor.dims[0];
-    }
-    return status;
-}
-
-/* The first of the operations whose batch is known decides: other values, as the boxes that a detector found, may be
- * open in models whose images are not. A region has one of these operations, or pools, and values of one batch. */
-static ort_status *find_batch(gops_ort_graph *graph)
-{
-    bool (*const deciding[])(const gops_ort_node *node) = {is_operation, is_pool};
-    ort_status *status = NULL;
-    for (size_t k = 0; k < sizeof deciding / sizeof deciding[0]; k++) {
-        for (size_t i = 0;
-             i < graph->node_count && status == NULL && graph->batch == NULL && graph->images == 0;
-             i++) {
-            if (deciding[k](&graph->nodes[i])) {
-                status = read_batch(graph, data_of(graph, &graph->nodes[i]));
-            }
-        }
-    }
-    return status;
-}
-
 ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph *from,
                                 gops_ort_graph *graph)
 {
@@ -283,7 +226,7 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
         status = sort_outputs(graph);
     }
     if (status == NULL) {
-        status = find_batch(graph);
+        status = gops_ort_find_batch(graph);
     }
     if (status == NULL) {
         status = gops_ort_misjudges(graph, from, &graph->misjudged);

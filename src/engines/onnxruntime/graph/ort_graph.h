@@ -57,6 +57,9 @@ ort_status *gops_ort_graph_read(const gops_ort_runtime *runtime, const ort_graph
                                 gops_ort_graph *graph);
 void gops_ort_graph_free(gops_ort_graph *graph);
 
+/* ort_batch.c: sets graph->batch or graph->images. */
+ort_status *gops_ort_find_batch(gops_ort_graph *graph);
+
 /* ort_misjudged.c: what graph->misjudged is. */
 ort_status *gops_ort_misjudges(const gops_ort_graph *graph, const ort_graph *from, bool *does);
 

@@ -89,13 +89,15 @@ static const onnx_operator *find_operator(const gops_ort_node *node)
 {
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
         if (strcmp(node->type, operators[i].type) == 0) {
-            return node->output_count == 1 && node->input_count >= operators[i].min_inputs &&
-                           node->input_count <= operators[i].max_inputs
-                       ? &operators[i]
-                       : NULL;
+            return &operators[i];
         }
     }
     return NULL;
+}
+
+bool gops_ort_is_operation(const gops_ort_node *node)
+{
+    return find_operator(node) != NULL;
 }
 
 bool gops_ort_filter_tensor(const gops_ort_operation *operation, const gops_tensor *weights,
@@ -258,7 +260,8 @@ ort_status *gops_ort_read_operation(const gops_ort_runtime *runtime, const gops_
     bool known[GOPS_ORT_INPUTS] = {false}, reads;
     *claim = (gops_ort_claim){.operation = {.groups = 1}, .node_count = 1};
     *serves = false;
-    if (of == NULL) {
+    if (of == NULL || node->output_count != 1 || node->input_count < of->min_inputs ||
+        node->input_count > of->max_inputs) {
         return NULL;
     }
     operation->kind = of->kind;

@@ -69,6 +69,9 @@ typedef struct gops_ort_claim {
     int64_t channels;         /* with slopes: of the output */
 } gops_ort_claim;
 
+/* Whether the node is one of the operators that a claim begins with. */
+bool gops_ort_is_operation(const gops_ort_node *node);
+
 /* Reads one of the operators. *serves is false if the node is none of them or the library does not
  * compute it; then the runtime's own provider takes or refuses it. Of QLinearConv, scales and zero
  * points are not read. */

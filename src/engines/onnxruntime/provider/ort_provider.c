@@ -116,7 +116,8 @@ static ort_status *make_region(gops_ort_runtime *runtime, const gops_ort_graph *
     return status;
 }
 
-/* Looks for what was claimed: nodes that are one claim or pool, or else a region. */
+/* Looks for what was claimed: nodes that are one claim or pool, or else a region. What was found then refers to nodes,
+ * values and constants of the graph around this one, so it is found anew, by the same functions. */
 static ort_status *compile_graph(provider *self, gops_ort_graph *graph, const ort_node *fused,
                                  ort_compute_info **info)
 {

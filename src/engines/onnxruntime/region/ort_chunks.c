@@ -14,7 +14,7 @@ enum {
 
 static bool is_conv(const gops_ort_member *member)
 {
-    return member->kind == GOPS_ORT_PLAN && !member->is_affine && member->input_count == 1 &&
+    return gops_ort_has_plan(member) && member->input_count == 1 &&
            member->claim.operation.kind == GOPS_ORT_CONV;
 }
 

@@ -178,8 +178,8 @@ static void place_over_input(making *of, size_t step)
 {
     const gops_ort_member *member = of->members->items[step];
     const bool multiplies = member->kind == GOPS_ORT_PRODUCT;
-    if ((!multiplies && (member->kind != GOPS_ORT_PLAN || member->is_affine)) ||
-        member->input_count < 2 || strcmp(member->inputs[0], member->inputs[1]) == 0) {
+    if ((!multiplies && !gops_ort_has_plan(member)) || member->input_count < 2 ||
+        strcmp(member->inputs[0], member->inputs[1]) == 0) {
         return;
     }
     const char *name = member->inputs[multiplies ? 0 : 1];

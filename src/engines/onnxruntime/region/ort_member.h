@@ -68,6 +68,12 @@ typedef struct gops_ort_member {
     size_t chain; /* in a list: of what was read with it, from 1 up; 0: nothing was */
 } gops_ort_member;
 
+/* Whether a plan of the library computes it, and not a pass. */
+static inline bool gops_ort_has_plan(const gops_ort_member *member)
+{
+    return member->kind == GOPS_ORT_PLAN && !member->is_affine;
+}
+
 /* Makes a member of a claim of f32, or a quantized one, whose shapes and constants are known; *member is NULL where
  * they are not. */
 ort_status *gops_ort_member_of_claim(const gops_ort_graph *graph, const gops_ort_claim *claim,

@@ -304,7 +304,7 @@ static void make_store(region *self, const gops_ort_members *members)
     size_t bytes = 0;
     for (size_t i = 0; i < members->count; i++) {
         const gops_ort_member *member = members->items[i];
-        if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
+        if (gops_ort_has_plan(member)) {
             const size_t widened = gops_ort_is_quantized(&member->claim.operation) ? WIDENED : 1;
             bytes += (size_t)gops_ort_bytes(&member->filter, 0) * widened + STEP_BYTES;
         }

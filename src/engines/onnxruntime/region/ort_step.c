@@ -146,7 +146,7 @@ ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_
     made->output = placed->output;
     made->has_other = (member->kind == GOPS_ORT_PLAN || member->kind == GOPS_ORT_PRODUCT) &&
                       member->input_count == 2;
-    if (member->kind == GOPS_ORT_PLAN && !member->is_affine) {
+    if (gops_ort_has_plan(member)) {
         return make_plan(runtime, member, most, made);
     }
     if (placed->codes != NULL) {
