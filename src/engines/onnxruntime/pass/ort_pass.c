@@ -97,25 +97,13 @@ gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_te
 static void run_planes(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last)
 {
-#ifdef __x86_64__
-    if (pass->vectors >= GOPS_ORT_AVX2) {
-        avx2_planes(pass, operands, first, last);
-        return;
-    }
-#endif
-    plain_planes(pass, operands, first, last);
+    BY_SET(pass, planes, pass, operands, first, last);
 }
 
 static void run_norm(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                      int64_t first, int64_t last)
 {
-#ifdef __x86_64__
-    if (pass->vectors >= GOPS_ORT_AVX2) {
-        avx2_normalize_all(pass, operands, first, last);
-        return;
-    }
-#endif
-    plain_normalize_all(pass, operands, first, last);
+    BY_SET(pass, normalize_all, pass, operands, first, last);
 }
 
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,

@@ -186,19 +186,6 @@ static void find_columns(const gops_ort_pass *pass, columns *found)
 #define LOOPS "engines/onnxruntime/pass/ort_pass_bytes.inc.h"
 #include "engines/onnxruntime/pass/ort_pass_sets.inc.h"
 
-/* Planes with a window around each element. */
-static void find_around(const gops_ort_pass *pass, const columns *masks, const uint8_t *plane,
-                        uint8_t *to)
-{
-#ifdef __x86_64__
-    if (pass->vectors >= GOPS_ORT_AVX2) {
-        avx2_largest_around(pass, masks, plane, to);
-        return;
-    }
-#endif
-    plain_largest_around(pass, masks, plane, to);
-}
-
 #ifdef __x86_64__
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
 
@@ -330,7 +317,7 @@ void gops_ort_pass_bytes(const gops_ort_pass *pass, const gops_ort_pass_operands
         const uint8_t *from = data + i * pass->plane;
         uint8_t *to = output + i * pass->out[Y] * pass->out[X];
         if (around) {
-            find_around(pass, &masks, from, to);
+            BY_SET(pass, largest_around, pass, &masks, from, to);
             continue;
         }
 #ifdef __x86_64__

@@ -100,11 +100,5 @@ static int64_t copy_rows(const gops_ort_pass *pass, const rows *of, uint8_t *to,
 void gops_ort_pass_integers(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                             int64_t first, int64_t last)
 {
-#ifdef __x86_64__
-    if (pass->vectors >= GOPS_ORT_AVX2) {
-        avx2_integers(pass, operands, first, last);
-        return;
-    }
-#endif
-    plain_integers(pass, operands, first, last);
+    BY_SET(pass, integers, pass, operands, first, last);
 }

@@ -91,17 +91,11 @@ void gops_ort_pass_resize(const gops_ort_pass *pass, const gops_ort_pass_operand
     for (int64_t i = first; i < last; i++) {
         const unsigned char *from = data + i * pass->plane * bytes;
         unsigned char *to = output + i * out * bytes;
-        if (!linear) {
+        if (linear) {
+            of.row[0] = of.row[1] = -1;
+            BY_SET(pass, interpolate, pass, &of, to, from);
+        } else {
             copy_nearest(pass, to, from);
-            continue;
         }
-        of.row[0] = of.row[1] = -1;
-#ifdef __x86_64__
-        if (pass->vectors >= GOPS_ORT_AVX2) {
-            avx2_interpolate(pass, &of, to, from);
-            continue;
-        }
-#endif
-        plain_interpolate(pass, &of, to, from);
     }
 }

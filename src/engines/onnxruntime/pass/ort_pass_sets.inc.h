@@ -6,7 +6,8 @@
  *   LOOPS    a file of loops in quotes, whose parameters are TARGET, the function attribute that names an instruction
  *            set, or nothing, and NAME(symbol), which puts the set's name in front of a symbol
  *
- * None has fused multiply-add (CMakeLists.txt), so that the bits are the same.
+ * None has fused multiply-add (CMakeLists.txt), so that the bits are the same. BY_SET(pass, symbol, ...) calls the
+ * function of these arguments that the pass is to be computed by.
  */
 #define TARGET
 #define NAME(symbol) plain_##symbol
@@ -20,6 +21,10 @@
 #include LOOPS
 #undef TARGET
 #undef NAME
+#define BY_SET(pass, symbol, ...)                                                                  \
+    ((pass)->vectors >= GOPS_ORT_AVX2 ? avx2_##symbol(__VA_ARGS__) : plain_##symbol(__VA_ARGS__))
+#else
+#define BY_SET(pass, symbol, ...) plain_##symbol(__VA_ARGS__)
 #endif
 
 #undef LOOPS
