@@ -39,14 +39,18 @@ static ort_status *claim(const claiming *of, gops_ort_node *const *nodes, size_t
     return status;
 }
 
+static ort_status *say(const claiming *of, const char *line)
+{
+    return of->logger == NULL ? NULL
+                              : of->runtime->api->log_message(of->logger, ORT_LOG_INFO, line,
+                                                              __FILE__, __LINE__, __func__);
+}
+
 /* Says what becomes of nodes. */
 static ort_status *tell(const claiming *of, const char *first, const char *last, size_t count,
                         bool is_taken, double gain)
 {
     char line[GOPS_MESSAGE_BYTES];
-    if (of->logger == NULL) {
-        return NULL;
-    }
     const int length =
         snprintf(line, sizeof line, "groupops %s %zu nodes from \"%s\" on to the last of \"%s\"",
                  is_taken ? "takes" : "leaves", count, first, last);
@@ -56,17 +60,7 @@ static ort_status *tell(const claiming *of, const char *first, const char *last,
             ": what was weighed of them takes %.0f us %s than the runtime's own, by the estimate",
             (gain > 0 ? gain : -gain) / 1000, gain > 0 ? "less" : "more");
     }
-    return of->runtime->api->log_message(of->logger, ORT_LOG_INFO, line, __FILE__, __LINE__,
-                                         __func__);
-}
-
-static ort_status *tell_all_are_left(const claiming *of)
-{
-    static const char line[] =
-        "groupops leaves all nodes: of ep.context_enable a compiled model is asked for";
-    return of->logger == NULL ? NULL
-                              : of->runtime->api->log_message(of->logger, ORT_LOG_INFO, line,
-                                                              __FILE__, __LINE__, __func__);
+    return say(of, line);
 }
 
 /* Makes items of what is a call by itself. */
@@ -198,7 +192,8 @@ ort_status *gops_ort_claim_nodes(const gops_ort_runtime *runtime, const ort_logg
     gops_ort_graph graph;
     claiming of = {.runtime = runtime, .logger = logger, .graph = &graph, .support = support};
     if (runtime->keeps_context) {
-        return tell_all_are_left(&of);
+        return say(&of,
+                   "groupops leaves all nodes: of ep.context_enable a compiled model is asked for");
     }
     ort_status *status = gops_ort_graph_read(runtime, from, &graph);
     if (status == NULL) {
