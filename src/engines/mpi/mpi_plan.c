@@ -95,24 +95,28 @@ static uint64_t hash_list(uint64_t hash, const gops_list *list)
     return add_hash(hash, list->values, (size_t)list->count * sizeof list->values[0]);
 }
 
+/* Of a convolution or its transposed form; those that are left out have a count of 0. */
+static void find_lists(const problem *given, const gops_list **strides, const gops_list **dilations)
+{
+    static const gops_list none;
+    const bool transposed = given->operation == GOPS_MPI_DECONV;
+    const gops_conv_attributes *conv = given->attributes;
+    const gops_deconv_attributes *deconv = given->attributes;
+    *strides = conv == NULL ? &none : transposed ? &deconv->strides : &conv->strides;
+    *dilations = conv == NULL ? &none : transposed ? &deconv->dilations : &conv->dilations;
+}
+
 /* Of a convolution those that the output's shape and the pads leave open: both are resolved. */
 static uint64_t hash_attributes(uint64_t hash, const problem *given)
 {
-    static const gops_list none;
-    const gops_conv_attributes *conv = given->attributes;
-    const gops_deconv_attributes *deconv = given->attributes;
     const gops_norm_attributes *norm = given->attributes;
-    switch (given->operation) {
-    case GOPS_MPI_CONV:
-        hash = hash_list(hash, conv != NULL ? &conv->strides : &none);
-        return hash_list(hash, conv != NULL ? &conv->dilations : &none);
-    case GOPS_MPI_DECONV:
-        hash = hash_list(hash, deconv != NULL ? &deconv->strides : &none);
-        return hash_list(hash, deconv != NULL ? &deconv->dilations : &none);
-    default:
+    const gops_list *strides, *dilations;
+    if (given->operation == GOPS_MPI_NORM) {
         hash = add_hash(hash, &norm->num_groups, sizeof norm->num_groups);
         return add_hash(hash, &norm->epsilon, sizeof norm->epsilon);
     }
+    find_lists(given, &strides, &dilations);
+    return hash_list(hash_list(hash, strides), dilations);
 }
 
 /* How many of alpha and beta a kind of activation reads; of one that is not known here, both. */
@@ -241,20 +245,12 @@ static int64_t at(const gops_list *list, int32_t axis)
 
 static void set_axes(const problem *given, gops_mpi_plan *plan)
 {
-    const bool transposed = given->operation == GOPS_MPI_DECONV;
-    const gops_conv_attributes *conv = given->attributes;
-    const gops_deconv_attributes *deconv = given->attributes;
-    const gops_list none = {0, {0}};
-    const gops_list *strides = conv == NULL ? &none
-                               : transposed ? &deconv->strides
-                                            : &conv->strides;
-    const gops_list *dilations = conv == NULL ? &none
-                                 : transposed ? &deconv->dilations
-                                              : &conv->dilations;
+    const gops_list *strides, *dilations;
+    find_lists(given, &strides, &dilations);
     for (int32_t i = 0; i < given->data->rank - 2; i++) {
         const int64_t taps = given->second->dims[i + 3];
         plan->axis[i] = (gops_mpi_axis){
-            .transposed = transposed,
+            .transposed = given->operation == GOPS_MPI_DECONV,
             .data = given->data->dims[i + 2],
             .output = plan->shape.output.dims[i + 2],
             .stride = at(strides, i),
