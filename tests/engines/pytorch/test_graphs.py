@@ -7,6 +7,7 @@ import pickle
 import unittest
 import unittest.mock
 import weakref
+from collections import OrderedDict
 
 import support  # before all that imports torch
 
@@ -322,6 +323,28 @@ class Changed(Case):
         ):
             self.changed(uneven(Buffered()), change)
 
+    def test_tensors_of_attributes(self):
+        """Whose elements the forward reads, or what it computes of them alone."""
+        reads = {
+            "element": lambda model: model.factor.item(),
+            "sum": lambda model: model.factor + 1,
+            "of a module that is called": lambda model: model.conv.factor.item() * model.conv.factor,
+            "in a list": lambda model: model.factors[0].item(),
+        }
+        changes = (
+            lambda tensor: tensor.fill_(3),
+            lambda tensor: tensor.numpy().fill(3),
+        )
+        for name, read in reads.items():
+            for change in changes[:1] if name == "in a list" else changes:  # there, those that PyTorch counts
+                model = uneven(Calls(lambda model, x: model.norm(model.conv(x)).relu() * read(model)))
+                tensor = model.factor = model.conv.factor = torch.tensor(1.5)
+                model.factors = [tensor]
+                with self.subTest(name):
+                    self.changed(model, lambda model: change(tensor))
+                    self.assertIs(model.factor, tensor)
+        self.changed(model, lambda model: setattr(model, "factor", torch.tensor(3.0)))
+
     def test_functional_call(self):
         """With other tensors in place of what the record reads, or its modules."""
         for model in (uneven(Borrows()), uneven(Block())):
@@ -387,6 +410,16 @@ class Changed(Case):
             everywhere.remove()
             self.assertEqual(len(seen), 5 + 9)
             self.learn()
+
+    def test_replaced_hooks(self):
+        """On a sequence that the forward calls, after somebody put empty dictionaries in the place of its hooks'."""
+        model, seen = uneven(Calls(lambda model, x: model.after(model.norm(model.conv(x))))), []
+        model.after = nn.Sequential(nn.ReLU(), nn.Identity())
+        self.changed(model, lambda model: setattr(model.after, "_forward_hooks", OrderedDict()))
+        model.after.register_forward_hook(lambda *given: seen.append(1))
+        with within(), torch.no_grad():
+            model(self.data)
+        self.assertEqual(seen, [1])
 
     def test_settings(self):
         threads = torch.get_num_threads()

@@ -28,7 +28,8 @@ MAX_ELEMENTS = 1000
 
 
 def _content(value, found):
-    """Appends what a dictionary, list, tuple or set holds, and what those in it do, or the value itself."""
+    """Appends what a dictionary, list, tuple or set holds, and what those in it do, or the value itself; of a tensor,
+    how often it was written too, since a forward may have read its elements."""
     if isinstance(value, (dict, list, tuple, set, frozenset)):
         found += type(value), len(value)
         for element in value:
@@ -40,6 +41,8 @@ def _content(value, found):
             raise Unlike
     else:
         found.append(value)
+        if isinstance(value, torch.Tensor) and not value.is_inference():
+            found.append(value._version)
     return found
 
 
@@ -62,6 +65,7 @@ class _Tracer(fx.Tracer):
     def __init__(self):
         super().__init__()
         self.leaves, self.containers = [], []
+        self.replaced = []
 
     def is_leaf_module(self, module, name):
         is_leaf = isinstance(module, torch.jit.ScriptModule) or kind_of(module) is not None
@@ -71,6 +75,26 @@ class _Tracer(fx.Tracer):
         is_leaf = self.is_leaf_module(module, self.path_of_module(module))
         (self.leaves if is_leaf else self.containers).append(module)
         return super().call_module(module, forward, arguments, named)
+
+    def create_args_for_root(self, *arguments, **named):
+        """Has the forward meet a proxy in place of each tensor that is an attribute, too: an element that it reads
+        would be a constant."""
+        made = super().create_args_for_root(*arguments, **named)
+        for module in self.root.modules():
+            for name, value in module.__dict__.items():
+                if isinstance(value, torch.Tensor):
+                    proxy = self.create_proxy("get_attr", self.tensor_attrs[value], (), {})
+                    module.__dict__[name] = proxy
+                    self.replaced.append((module.__dict__, name, value, proxy))
+        return made
+
+    def put_back(self):
+        """The tensors that create_args_for_root() replaced."""
+        for own, name, value, proxy in self.replaced:
+            if own.get(name) is proxy:
+                own[name] = value
+            if not proxy.node.users:
+                self.graph.erase_node(proxy.node)
 
     def create_arg(self, argument):
         if isinstance(argument, dict) and type(argument) is not dict:  # an OrderedDict would become a dict
@@ -84,6 +108,7 @@ def _trace(tracer, model):
     try:
         graph = tracer.trace(model)
     finally:
+        tracer.put_back()
         changed = [(own, old) for own, old in before if list(map(id, own.values())) != list(map(id, old.values()))]
         for own, old in changed:
             own.clear()
@@ -136,20 +161,18 @@ class Record:
         # Not of the model, whose class its forward is asked by: it would be held.
         self._kinds = [(module, type(module)) for module in model.modules() if module is not model]
         self._tensors = list(self._tensors_of(model, hidden))
-        self._hooks = [
-            hooks for one in {*called, *tracer.leaves}
-            for hooks in (one._forward_hooks, one._forward_pre_hooks, one._backward_hooks)
-        ]
+        # The dictionaries that have the hooks, which may be replaced.
+        self._hooked = [one.__dict__ for one in {*called, *tracer.leaves}]
         self._forwards = [(type(one), original(type(one).forward)) for one in tracer.containers]
         self._alone = fx.GraphModule(model, self.graph).forward
 
     def _tensors_of(self, model, modules):
-        """The parameters and buffers of these that the graph itself reads: where they are, names, and the tensors."""
+        """The tensors of these that the graph itself reads: where they are, names, and the tensors."""
         for node in self.graph.nodes:
             if node.op == "get_attr":
                 path, _, name = node.target.rpartition(".")
                 module = model.get_submodule(path)
-                for tensors in (module._parameters, module._buffers):
+                for tensors in (module._parameters, module._buffers, module.__dict__):
                     if module in modules and name in tensors:
                         yield tensors, name, tensors[name]
 
@@ -159,8 +182,11 @@ class Record:
 
     def is_valid(self):
         """Whether the modules' classes and attributes are those that were recorded, and nothing sees their calls."""
-        if any(global_hooks) or any(self._hooks):
+        if any(global_hooks):
             return False
+        for own in self._hooked:
+            if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"]:
+                return False
         for module, kind in self._kinds:
             if type(module) is not kind:
                 return False
