@@ -48,7 +48,7 @@
  *       u * (|scale| * (11 + 24 |z|) + |bias| + |y|) + 2 t |scale|,
  *       u * (|scale| * (3 log2(n) + 56) * Z + |y|) + 2 t |scale|     for f64,
  *
- *   and the mean and variance that are written, with D the largest |x - mean|, by at most
+ *   and the mean and variance that are written, if normal numbers, with D the largest |x - mean|, by at most
  *
  *       u * (1.01 |mean| + 12 sqrt(variance)) and 40 u * variance,
  *       u * (65 |mean| + (2 log2(n) + 38) * D) and 65 u * variance     for f64.

@@ -293,6 +293,35 @@ static void zeros(void)
     }
 }
 
+/* The variance of numbers whose squares underflow is +0 on every instruction set. */
+static void squares_that_underflow(void)
+{
+    enum { ELEMENTS = 91 };
+    const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F64, 1, 1, ELEMENTS);
+    const gops_tensor c = GOPS_TEST_TENSOR(GOPS_F64, 1);
+    const gops_norm_attributes attributes = {1, 1e-12};
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
+    double x[ELEMENTS], y[ELEMENTS], mean = NAN, variance = NAN;
+    const double one = 1;
+    gops_plan *plan = NULL;
+    gops_error error = {GOPS_OK, ""};
+    const gops_arguments arguments = {.size = sizeof arguments,
+                                      .data = x,
+                                      .scale = &one,
+                                      .bias = &one,
+                                      .output = y,
+                                      .mean = &mean,
+                                      .variance = &variance};
+    gops_norm_plan_create(&data, &c, &c, &attributes, NULL, &plan, &error);
+    for (int trial = 0; trial < 100; trial++) {
+        for (int64_t i = 0; i < ELEMENTS; i++)
+            x[i] = ldexp(gops_test_random_real(&random), -900);
+        gops_test_check(gops_execute(plan, &arguments, &error) == GOPS_OK, "%s", error.message);
+        gops_test_check(variance == 0 && !signbit(variance), "a variance of %a", variance);
+    }
+    gops_plan_destroy(plan);
+}
+
 int main(void)
 {
     static const gops_test_case cases[] = {{"written", moments},
@@ -301,6 +330,7 @@ int main(void)
                                            {"found", moments_found},
                                            {"refused", moments_refused},
                                            {"zeros", zeros},
+                                           {"squares_that_underflow", squares_that_underflow},
                                            {NULL, NULL}};
     return gops_test_main("moments of GroupNormalization", cases);
 }

@@ -128,7 +128,9 @@ static gops_moments measure_block(const T *data, int64_t count)
         center += sum_distances(data, count, center) / size;
     }
     double rest = sum_squares(data, count, center, &squares) / size;
-    return (gops_moments){size, center, rest, squares - size * rest * rest};
+    /* Where the squares underflow, the difference is -0 if the compiler makes one operation of it. */
+    const double about_mean = squares - size * rest * rest;
+    return (gops_moments){size, center, rest, about_mean <= 0 ? 0 : about_mean};
 }
 
 static gops_moments norm_measure(const void *data, int64_t count, void *output)
