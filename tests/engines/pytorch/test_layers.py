@@ -1,7 +1,9 @@
 """The module inside PyTorch: whole networks, layers, and what is left alone."""
 
 import contextlib
+import sys
 import threading
+import time
 import unittest
 from unittest import mock
 
@@ -12,7 +14,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 import groupops_torch
 import nets
-from support import ULP, served, within
+from groupops_torch import override
+from support import ULP, in_threads, served, within
 
 F = torch.nn.functional
 
@@ -337,6 +340,35 @@ class Switch(unittest.TestCase):
             thread.join()
         self.assertFalse(wrong)
         self.assertFalse(self.ours())
+
+    def test_closed_during_calls(self):
+        """Of threads that have none open; what a call of theirs waits in is not freed."""
+        expected = F.group_norm(F.conv1d(self.data, self.weight), 2)
+        closed = threading.Event()
+
+        def run(_):
+            while not closed.is_set():
+                got = F.group_norm(F.conv1d(self.data, self.weight), 2)
+                if not torch.allclose(got, expected, rtol=1e-4, atol=1e-4):
+                    raise AssertionError(got)
+
+        def switch(_):
+            try:
+                for _ in range(400):
+                    with within():
+                        time.sleep(0.0005)
+                    time.sleep(0.0005)
+            finally:
+                closed.set()
+
+        interval = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, interval)
+        sys.setswitchinterval(1e-6)
+        self.assertEqual(in_threads(lambda number: (run if number > 0 else switch)(number), 4), [])
+        self.assertFalse(self.ours())
+        with within():  # which finds no other thread
+            self.assertTrue(self.ours())
+        self.assertEqual(override._registered, ())
 
 
 class Accuracy(unittest.TestCase):

@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import sys
 import threading
 import warnings
+from concurrent.futures import thread as _of_pools
 from functools import lru_cache
 
 import torch
@@ -17,7 +19,7 @@ from groupops_torch.sequences import Sequences
 
 _kept = Kept()
 _lock = threading.Lock()
-_registered = ()  # the torch.library.Library objects, while any enabled() is open
+_registered = ()  # the torch.library.Library objects, while any enabled() is open, or still (_may_be_calling)
 _open = 0
 _replacing = False  # whether the forwards are replaced
 _packing_each_call = 0  # how many open enabled() have pack_each_call
@@ -95,8 +97,8 @@ _graphs = Graphs(_chains)
 
 def _convolution(data, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     # A trace would hold what Python does with sizes and memory here, in place of the operator.
-    if _is_tracing() or checks.left_at_once(data, weight, stride, dilation, transposed, groups):
-        _counts["left to PyTorch"] += 1
+    if not _open or _is_tracing() or checks.left_at_once(data, weight, stride, dilation, transposed, groups):
+        _counts["left to PyTorch"] += _open > 0
         return _their_convolution(
             data, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False, False,
             False,
@@ -146,7 +148,7 @@ def _constant(value, dtype, channels):
 def _pytorch_norm(data, weight, bias, *numbers):
     """PyTorch's own kernel: that of the tensors' backend with the highest priority, or the one for all
     other backends."""
-    _counts["left to PyTorch"] += 1
+    _counts["left to PyTorch"] += _open > 0
     keys = torch._C._dispatch_keys(data) | torch._C._dispatch_tls_local_include_set()
     for t in (weight, bias):
         if t is not None:
@@ -170,7 +172,7 @@ def _computes_norm(dtype):
 
 def _group_norm(data, weight, bias, batch, channels, pixels, group, epsilon):
     arguments = (data, weight, bias, batch, channels, pixels, group, epsilon)
-    if not checks.group_norm(*arguments) or not _computes_norm(data.dtype):
+    if not _open or not checks.group_norm(*arguments) or not _computes_norm(data.dtype):
         return _pytorch_norm(*arguments)
     dims = (batch, channels, pixels)
     scale = _constant(1.0, data.dtype, channels) if weight is None else weight
@@ -202,6 +204,23 @@ def _register():
     return convolutions, norms
 
 
+# Where a thread that is of no interest waits: functions whose own calls, those of C, are none of PyTorch's.
+_WAITS = {
+    function.__code__
+    for function in (
+        threading.Condition.wait, _of_pools._worker, getattr(threading.Thread, "_wait_for_tstate_lock", None),
+    )
+    if function is not None
+}
+
+
+def _may_be_calling():
+    """Whether another thread may be in a call of an operator. PyTorch has looked up our replacement then and waits for
+    Python, and would go on with what is free when the replacement is taken back."""
+    own = threading.get_ident()
+    return any(frame.f_code not in _WAITS for number, frame in sys._current_frames().items() if number != own)
+
+
 def _set_accuracy():
     # Somebody may still have a forward of ours after it was given back.
     _modules.accuracy = _chains.accuracy = _accuracy() if _replacing and not _packing_each_call else None
@@ -220,7 +239,7 @@ def enabled(pack_each_call=False, accuracy=None):
         raise ValueError(f'accuracy is "{accuracy}"; it must be exact or relaxed')
     with _lock:
         if _open == 0:
-            _registered = _register()
+            _registered = _registered or _register()
             _replacing = originals.are_theirs()
             if _replacing:
                 _modules.open()
@@ -242,7 +261,8 @@ def enabled(pack_each_call=False, accuracy=None):
                 _graphs.close()
                 _sequences.close()
                 _modules.close()
-                _registered = ()  # torch puts its own kernels back
+                if not _may_be_calling():  # else ours hand all calls to PyTorch until the next one closes
+                    _registered = ()  # torch puts its own kernels back
             _set_accuracy()
 
 
