@@ -42,5 +42,7 @@ if(GROUPOPS_CROSS STREQUAL "i386" AND CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL "x86_
   execute_process(COMMAND ${loader} --version RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
   if(status EQUAL 0)
     set(CMAKE_CROSSCOMPILING_EMULATOR ${loader} --library-path ${libraries}:/usr/${triple}/lib)
+  else() # pthread_create never returns under qemu-i386 7.2
+    list(APPEND CMAKE_CROSSCOMPILING_EMULATOR -E OMP_THREAD_LIMIT=1)
   endif()
 endif()
