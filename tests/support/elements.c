@@ -160,8 +160,9 @@ static uint64_t small_float_bits(gops_type type, long double value)
     exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
     if (exponent > bias + 1)
         return sign | overflow;
-    /* So large a number has no bits left for less than 1; faster than nearbyintl. */
-    const long double large = 1 / LDBL_EPSILON;
+    /* So large a number has no bits left for less than 1; faster than nearbyintl. Under valgrind a long double has
+     * those of a double, and 1 / LDBL_EPSILON has none left for 1024. */
+    const long double large = gops_test_long_double_is_wide() ? 1 / LDBL_EPSILON : 1 / DBL_EPSILON;
     long double steps = fabsl(value) * power_of_two(f->fraction_bits - exponent) + large - large;
     uint64_t bits = (uint64_t)steps + ((uint64_t)(exponent + bias - 1) << f->fraction_bits);
     return sign | (bits >= overflow ? overflow : bits);
