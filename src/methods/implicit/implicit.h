@@ -51,7 +51,8 @@ typedef struct gops_implicit {
      * the axes after it; and its channels: `channel_block` of C_OUT. */
     int64_t cut, cut_pixels, boxes;
     int64_t channel_block, channel_blocks;
-    int64_t granule;     /* boxes are cut into multiples of it; 0 in subconv, whose boxes are not evened out */
+    int64_t granule;     /* boxes are cut into multiples of it; 0 in subconv, which does not even
+                            them out */
     bool flat;           /* boxes are of one axis with all pixels: gops_implicit_axes */
     bool residues;       /* of the strides lie together: padded_input.h */
     bool in_place;       /* the kernels read the input itself */
