@@ -77,6 +77,35 @@ gops_status gops_conv_resolve(const gops_tensor *data, const gops_tensor *filter
     return gops_finish(geometry, output_type != 0 ? output_type : data->type, false, shape, error);
 }
 
+static bool meets_data(const gops_axis *axis, int64_t tap)
+{
+    const int64_t begin = tap * axis->dilation - axis->pad_begin;
+    return begin < axis->data && begin + (axis->output - 1) * axis->stride >= 0;
+}
+
+int64_t gops_conv_trim(gops_axis *axis)
+{
+    int64_t first = 0, last = axis->kernel - 1;
+    while (first < last && !meets_data(axis, first) &&
+           (first + 1) * axis->dilation <= axis->pad_begin) {
+        first++;
+    }
+    while (last > first && !meets_data(axis, last)) {
+        last--;
+    }
+    const int64_t pad_begin = axis->pad_begin - first * axis->dilation;
+    const int64_t reach = (axis->output - 1) * axis->stride + (last - first) * axis->dilation + 1;
+    const int64_t pad_end = reach - axis->data - pad_begin;
+    /* The last pixels may be left out: fewer than a stride. */
+    if (axis->output == 0 || pad_end <= -axis->stride) {
+        return 0;
+    }
+    axis->kernel = last - first + 1;
+    axis->pad_begin = pad_begin;
+    axis->pad_end = gops_max(0, pad_end);
+    return first;
+}
+
 gops_status gops_conv_shape(const gops_tensor *data, const gops_tensor *filter,
                             const gops_conv_attributes *attributes, gops_shape *shape,
                             gops_error *error)

@@ -63,4 +63,8 @@ gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
                               const gops_tensor *bias, const gops_norm_attributes *attributes,
                               gops_norm_geometry *geometry, gops_shape *shape, gops_error *error);
 
+/* Leaves out taps at both ends of a convolution's axis that meet padding at every output, as far as no pad falls below
+ * 0: kernel and pads become smaller, the outputs stay. Returns the first tap that is kept. */
+int64_t gops_conv_trim(gops_axis *axis);
+
 #endif

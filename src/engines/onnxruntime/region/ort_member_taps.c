@@ -6,7 +6,8 @@
  * out of its weights, and the pads become smaller. The outputs are the same, as padding takes part in nothing.
  */
 #include "engines/onnxruntime/region/ort_member.h"
-#include "engines/onnxruntime/region/ort_trim.h"
+
+#include "geometry/geometry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ bool gops_ort_member_drop_taps(gops_ort_member *member)
     conv.auto_pad = GOPS_AUTO_PAD_EXPLICIT;
     conv.pads_begin.count = conv.pads_end.count = geometry.axes;
     for (int32_t i = 0; i < geometry.axes; i++) {
-        first[i] = gops_ort_trim(&geometry.axis[i]);
+        first[i] = gops_conv_trim(&geometry.axis[i]);
         filter.dims[CHANNEL_AXES + i] = geometry.axis[i].kernel;
         conv.pads_begin.values[i] = geometry.axis[i].pad_begin;
         conv.pads_end.values[i] = geometry.axis[i].pad_end;
