@@ -7,7 +7,7 @@
  *            set, or nothing, and NAME(symbol), which puts the set's name in front of a symbol
  *
  * None has fused multiply-add (CMakeLists.txt), so that the bits are the same. BY_SET(pass, symbol, ...) calls the
- * function of these arguments that the pass is to be computed by.
+ * function `symbol`, compiled for the pass's instruction set, with the arguments that follow.
  */
 #define TARGET
 #define NAME(symbol) plain_##symbol
