@@ -15,9 +15,9 @@
  *     gops_choices_destroy(choices);
  *
  * A choice belongs to one problem: operation, shape, attributes, types, instruction set, number of
- * threads, workspace budget, accuracy, whether the matrix product is the host's, and whether plans
- * must be divisible. It does not name the processor or the BLAS: on other ones, measure again. What
- * is fused into the store (bias, residual, activation) is not part of it.
+ * threads, workspace budget, accuracy, whether the matrix product is the host's, whether plans
+ * must be divisible, and channel strides. It does not name the processor or the BLAS: on other
+ * ones, measure again. What is fused into the store (bias, residual, activation) is not part of it.
  *
  * Plans with the algorithm "fastest" look their problem up, measure it where it is not there, and
  * put in what they found; plans with "auto" look it up and estimate where it is not there. A plan

@@ -140,6 +140,15 @@ typedef struct gops_options {
     bool divisible;
     /** Of a normalization; a convolution takes none but GOPS_MOMENTS_FOUND. */
     gops_moments_use moments;
+    /** Elements from the beginning of one channel to that of the next, for tensors with a gap behind
+     * each channel's pixels, or that are some rows of larger ones; 0: no gap. At least the pixels of a
+     * channel. What lies in gaps has no effect and is not written; the last one of a tensor need not be
+     * memory. An image has as many of these as channels. The residual is laid out as the output; a
+     * normalization whose output is its data has the same for both. Pixels of channels that are a multiple
+     * of 4096 bytes apart evict each other from a cache: with a gap of 64 bytes 3x3 layers on 32x32 and
+     * 64x64 take 0.95 of the time (Zen 5). */
+    int64_t data_channel_stride;
+    int64_t output_channel_stride;
 } gops_options;
 
 #define GOPS_OPTIONS_INIT GOPS_SIZED_INIT(gops_options)

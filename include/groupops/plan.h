@@ -132,13 +132,13 @@ GOPS_API gops_status gops_norm_plan_create(const gops_tensor *data, const gops_t
  * one is a filter for the other, so nothing is packed again, and so the algorithm is the same, or
  * one with the same packing, chosen by the estimate: choices are not looked up, and nothing is
  * measured, also where `plan` was made with "fastest". Threads and workspace_bytes may differ from those of
- * `plan`. Costs microseconds. `output_shape`,
- * for a transposed convolution, replaces the attribute; NULL keeps it. `plan` may be in use by
- * other threads, and may be destroyed before *reshaped. *reshaped is NULL after a failure.
+ * `plan`, channel strides (gops_options) do not. Costs microseconds. `output_shape`, for a transposed convolution,
+ * replaces the attribute; NULL keeps it. `plan` may be in use by other threads, and may be destroyed before
+ * *reshaped. *reshaped is NULL after a failure.
  *
  * Errors are those of making the plan. GOPS_UNSUPPORTED, besides: the packing does not serve the
- * new shape within max_workspace, or `plan` has an empty output and hence packed nothing; the new
- * shape then needs a plan and a filter of its own. */
+ * new shape within max_workspace, a channel of it is longer than the channel stride, or `plan` has an empty output
+ * and hence packed nothing; the new shape then needs a plan and a filter of its own. */
 GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor *data,
                                        const gops_list *output_shape, gops_plan **reshaped,
                                        gops_error *error);
@@ -158,6 +158,9 @@ GOPS_API gops_status gops_plan_reshape(const gops_plan *plan, const gops_tensor 
  * and i * stride - P + (K - 1) * dilation >= a; with f the first of n, pads_begin is a + P - f * stride, and with
  * full = stride * (n - 1) + (K - 1) * dilation + 1 - pads_begin, pads_end is full - (b - a), or where that
  * is below 0, output_padding is (b - a) - full.
+ *
+ * The channel strides (gops_options) are those of `plan`. So where these were given, if only those of channels without
+ * gaps, a part of some rows of the first axis reads and writes them within the whole tensors.
  *
  * A part's filter is packed of the weights, scales and zero points of its groups; bias, slopes and
  * residual are those of its outputs. Plans with equally many groups take each other's packed filters,
@@ -286,10 +289,10 @@ static inline void gops_moments_merge(gops_moments *moments, const gops_moments 
     moments->count = count;
 }
 
-/** What one execution works on. Buffers have the sizes of their descriptors and are aligned to their
- * elements. The output must not overlap any input, which is not checked, with two exceptions: it may be
- * the residual's own buffer, if their elements are equally large, and a normalization's may be its data.
- * The two then have the same stride.
+/** What one execution works on. Buffers have the sizes of their descriptors, with the gaps between channels if there
+ * are any (gops_options.data_channel_stride), and are aligned to their elements. The output must not overlap any
+ * input, which is not checked, with two exceptions: it may be the residual's own buffer, if their elements are
+ * equally large, and a normalization's may be its data. The two then have the same strides.
  *
  * What an earlier call has left in a field that does not matter here does no harm. Not read, and so
  * allowed to hold anything: filter of a normalization, scale of a convolution, residual_stride
@@ -325,7 +328,7 @@ typedef struct gops_arguments {
     size_t workspace_bytes;
     /** Elements from the beginning of one image to that of the next, for a tensor that is a slice of
      * the channels of a larger one, so that concat and split need no copy; 0: dense. At least the
-     * elements of an image. Whoever shares memory with the output shares its stride. */
+     * elements of an image, its gaps counted. Whoever shares memory with the output shares its stride. */
     int64_t data_stride;
     int64_t output_stride;
     int64_t residual_stride;

@@ -197,6 +197,12 @@ static gops_status read_strides(const gops_plan *plan, const gops_arguments *giv
                          "arguments.residual is the output, but its stride differs: %lld, %lld",
                          (long long)given->residual_stride, (long long)given->output_stride);
     }
+    if (job->data == job->output && plan->operation == GOPS_OPERATION_NORM &&
+        plan->data_plane != plan->output_plane) {
+        return gops_fail(error, GOPS_INVALID,
+                         "arguments.data is the output, but its channel stride differs: %lld, %lld",
+                         (long long)plan->data_plane, (long long)plan->output_plane);
+    }
     if (job->data == job->output && job->data_gap != job->output_gap) {
         return gops_fail(error, GOPS_INVALID,
                          "arguments.data is the output, but its stride differs: %lld, %lld",

@@ -5,7 +5,7 @@
 #include "plan/make.h"
 
 enum {
-    /* The longest key: six lists of at most 9 numbers of 19 digits, and their names. */
+    /* The longest key: seven lists of at most 9 numbers of 19 digits, and their names. */
     GOPS_CHOICE_KEY_BYTES = 2048,
 };
 

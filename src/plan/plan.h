@@ -146,7 +146,8 @@ typedef struct gops_origin {
     } attributes;
     int32_t threads;
     int64_t max_workspace;
-    gops_type residual_type; /* 0: the output's */
+    gops_type residual_type;                            /* 0: the output's */
+    int64_t data_channel_stride, output_channel_stride; /* gops_options; 0: no gap */
 } gops_origin;
 
 enum {
@@ -185,7 +186,9 @@ struct gops_plan {
     gops_host host; /* complete but for gemm and log */
     gops_gemm gemm; /* complete */
     const gops_method *method;
-    int64_t image_data;    /* elements of one image of the data */
+    /* Elements from one channel to the next: its pixels, and a gap where gops_options wants one. */
+    int64_t data_plane, output_plane;
+    int64_t image_data;    /* elements of one image of the data, the gaps counted */
     int64_t image_outputs; /* and of the output */
     int64_t items;
     int64_t barrier;      /* items from this one on begin when all before it are done; 0: none */
@@ -261,7 +264,7 @@ static inline int64_t gops_flops(const gops_plan *plan)
     return plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops;
 }
 
-/* The address of an element, which is counted as if the tensor were dense; `image` is the element's
+/* The address of an element, which is counted as if images followed each other; `image` is the element's
  * image. */
 static inline const void *gops_data_at(const gops_plan *plan, const gops_job *job, int64_t image,
                                        int64_t element)

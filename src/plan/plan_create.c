@@ -10,25 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The elements of one image of the data and of the output. */
-static void count_image(gops_plan *plan)
+static gops_status read_plane(const char *name, int64_t stride, int64_t pixels, int64_t *plane,
+                              gops_error *error)
+{
+    *plane = stride != 0 ? stride : pixels;
+    return *plane >= pixels
+               ? GOPS_OK
+               : gops_fail(error, GOPS_INVALID, "%s is %lld; a channel has %lld elements", name,
+                           (long long)stride, (long long)pixels);
+}
+
+/* The elements of a channel and of an image, of the data and of the output. */
+static gops_status count_image(gops_plan *plan, gops_error *error)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const gops_norm_geometry *norm = &plan->norm;
-    if (plan->operation == GOPS_OPERATION_NORM) {
-        plan->image_data = gops_mul_saturate(norm->groups, norm->channels);
-        plan->image_data = gops_mul_saturate(plan->image_data, norm->pixels);
-        plan->image_outputs = plan->image_data;
-    } else {
-        plan->image_data = gops_mul_saturate(conv->groups, conv->channels_in);
-        plan->image_data = gops_mul_saturate(plan->image_data, conv->data_pixels);
-        plan->image_outputs = gops_mul_saturate(conv->groups, conv->channels_out);
-        plan->image_outputs = gops_mul_saturate(plan->image_outputs, conv->output_pixels);
-    }
+    const bool is_norm = plan->operation == GOPS_OPERATION_NORM;
+    GOPS_TRY(read_plane("data_channel_stride", plan->origin.data_channel_stride,
+                        is_norm ? norm->pixels : conv->data_pixels, &plan->data_plane, error));
+    GOPS_TRY(read_plane("output_channel_stride", plan->origin.output_channel_stride,
+                        is_norm ? norm->pixels : conv->output_pixels, &plan->output_plane, error));
+    const int64_t in = is_norm ? norm->channels : conv->channels_in;
+    const int64_t out = is_norm ? norm->channels : conv->channels_out;
+    const int64_t groups = is_norm ? norm->groups : conv->groups;
+    plan->image_data = gops_mul_saturate(gops_mul_saturate(groups, in), plan->data_plane);
+    plan->image_outputs = gops_mul_saturate(gops_mul_saturate(groups, out), plan->output_plane);
+    return GOPS_OK;
 }
 
 /* A plan packs and copies tensors in elements of up to 8 bytes, with channels and rows rounded up
- * to tiles of less than 128. Up to 2^52 elements none of the resulting sizes overflows 63 bits. */
+ * to tiles of less than 128. Up to 2^52 elements none of the resulting sizes overflows 63 bits. Where an
+ * address has 32 bits, gaps between channels can take a tensor beyond these. */
 static gops_status check_amounts(const gops_plan *plan, gops_error *error)
 {
     static const int64_t max_elements = INT64_C(1) << 52;
@@ -36,17 +48,21 @@ static gops_status check_amounts(const gops_plan *plan, gops_error *error)
     const int64_t batch = gops_batch(plan);
     const struct {
         const char *name;
-        int64_t elements;
+        int64_t elements, bytes; /* of an element */
     } amounts[] = {
-        {"data", gops_mul_saturate(batch, plan->image_data)},
-        {"output", gops_mul_saturate(batch, plan->image_outputs)},
-        {"filter", gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out), conv->k)},
+        {plan->origin.data_channel_stride != 0 ? "data at its data_channel_stride" : "data",
+         gops_mul_saturate(batch, plan->image_data), plan->type->bytes},
+        {plan->origin.output_channel_stride != 0 ? "output at its output_channel_stride" : "output",
+         gops_mul_saturate(batch, plan->image_outputs), plan->output_type->bytes},
+        {"filter", gops_mul_saturate(gops_mul_saturate(conv->groups, conv->channels_out), conv->k),
+         plan->filter_type->bytes},
     };
     for (size_t i = 0; i < sizeof amounts / sizeof amounts[0] && amounts[1].elements > 0; i++) {
-        if (amounts[i].elements > max_elements) {
+        const int64_t most = gops_min(max_elements, PTRDIFF_MAX / amounts[i].bytes);
+        if (amounts[i].elements > most) {
             return gops_fail(error, GOPS_TOO_LARGE,
                              "%s has %lld elements; plans are made for up to %lld", amounts[i].name,
-                             (long long)amounts[i].elements, (long long)max_elements);
+                             (long long)amounts[i].elements, (long long)most);
         }
     }
     return GOPS_OK;
@@ -116,7 +132,7 @@ gops_status gops_plan_finish(gops_plan *draft, gops_type data, const gops_reques
     GOPS_TRY(check_residual_type(draft, draft->origin.residual_type, error));
     set_types(draft, data, draft->origin.filter.type, draft->origin.residual_type);
     GOPS_TRY(gops_check_activation(draft, error));
-    count_image(draft);
+    GOPS_TRY(count_image(draft, error));
     GOPS_TRY(check_amounts(draft, error));
     draft->machine = gops_machine_read();
     GOPS_TRY(gops_choose(draft, wanted, error));
@@ -165,6 +181,8 @@ static gops_status create(gops_plan *draft, gops_type data, const gops_options *
     draft->origin.threads = wanted.threads;
     draft->origin.max_workspace = wanted.max_workspace;
     draft->origin.residual_type = options->residual_type;
+    draft->origin.data_channel_stride = options->data_channel_stride;
+    draft->origin.output_channel_stride = options->output_channel_stride;
     draft->quantized = gops_is_8_bit(data) && options->output_type != 0;
     return gops_plan_finish(draft, data, &wanted, plan, error);
 }

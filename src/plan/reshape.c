@@ -43,7 +43,7 @@ static gops_plan draft_from(const gops_plan *plan)
     };
 }
 
-/* Chooses for the draft, whose packing is given: only the budget can be invalid here. */
+/* Chooses for the draft, whose packing is given: only the budget and the channel strides can be invalid here. */
 static gops_status finish(gops_plan *draft, gops_type data, const gops_request *wanted,
                           gops_plan **made, gops_error *error)
 {

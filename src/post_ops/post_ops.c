@@ -100,9 +100,9 @@ void gops_store_channels(const gops_plan *plan, const gops_job *job, int64_t cha
                          const gops_store_values *from)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t pixels = plan->conv.output_pixels;
+    const int64_t plane = plan->output_plane;
     for (int64_t i = 0; i < from->rows; i++) {
-        gops_store(plan, job, channel + i, first + i * pixels, from->count,
+        gops_store(plan, job, channel + i, first + i * plane, from->count,
                    (unsigned char *)from->values + i * from->ld * bytes);
     }
 }
@@ -115,7 +115,7 @@ void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epil
         const gops_activate_rows rows = {.from = from->values,
                                          .to = gops_output_at(plan, job, first),
                                          .from_ld = from->ld,
-                                         .to_ld = plan->conv.output_pixels,
+                                         .to_ld = plan->output_plane,
                                          .rows = from->rows,
                                          .count = from->count};
         (plan->type->compute == GOPS_COMPUTE_F64 ? kernels->f64 : kernels->f32)(&rows,

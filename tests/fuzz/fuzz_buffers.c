@@ -1,4 +1,4 @@
-/* fuzz_buffers.c: allocates and fills what a case is executed with, dense or as slices of larger
+/* fuzz_buffers.c: allocates and fills what a case is executed with, dense or as parts of larger
  * tensors. */
 #include "fuzz_buffers.h"
 
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "planes.h"
 #include "problem_quantization.h"
 
 gops_fuzz_buffer gops_fuzz_buffer_create(gops_type type, int64_t count, int offset)
@@ -35,32 +36,16 @@ static void fill(const gops_fuzz_case *c, gops_type type, const gops_fuzz_buffer
     }
 }
 
-/* The images of a dense tensor, `gap` elements apart, with garbage between them. */
-static gops_fuzz_buffer spread(const gops_tensor *tensor, const gops_fuzz_buffer *dense, int gap,
-                               int offset)
+/* A dense tensor with gaps behind its channels and images. */
+static gops_fuzz_buffer spread(const gops_tensor *tensor, const gops_fuzz_buffer *dense,
+                               int64_t channel_gap, int gap, int offset)
 {
     const size_t size = gops_test_type_bytes(tensor->type);
-    const size_t images = (size_t)tensor->dims[0];
-    const size_t image = images > 0 ? dense->bytes / images : 0, apart = image + (size_t)gap * size;
-    const size_t bytes = images > 0 ? (images - 1) * apart + image : 0;
-    gops_fuzz_buffer view = gops_fuzz_buffer_create(tensor->type, (int64_t)(bytes / size), offset);
-    for (size_t i = 0; i < images; i++)
-        memcpy(view.start + i * apart, dense->start + i * image, image);
+    const gops_test_planes planes = gops_test_planes_of(tensor, channel_gap, gap);
+    gops_fuzz_buffer view =
+        gops_fuzz_buffer_create(tensor->type, (int64_t)(planes.whole / size), offset);
+    gops_test_planes_spread(&planes, dense->start, view.start);
     return view;
-}
-
-/* The way back; what lies between the images is still as it was. */
-static void gather(const gops_tensor *tensor, const gops_fuzz_buffer *view, int gap,
-                   const gops_fuzz_buffer *dense)
-{
-    const size_t size = gops_test_type_bytes(tensor->type);
-    const size_t images = (size_t)tensor->dims[0];
-    const size_t image = images > 0 ? dense->bytes / images : 0, apart = image + (size_t)gap * size;
-    for (size_t i = 0; i < images; i++) {
-        memcpy(dense->start + i * image, view->start + i * apart, image);
-        for (size_t at = image; at < apart && i + 1 < images; at++)
-            gops_fuzz_require(view->start[i * apart + at] == 0xff, "wrote behind image %zu", i);
-    }
 }
 
 gops_fuzz_buffers gops_fuzz_buffers_create(const gops_fuzz_case *c, const gops_tensor *output)
@@ -111,32 +96,26 @@ void gops_fuzz_buffers_destroy(gops_fuzz_buffers *b)
         free(all[i]->memory);
 }
 
-static int64_t stride_of(const gops_tensor *tensor, int gap)
-{
-    return gap == 0 ? 0 : gops_test_elements(tensor) / tensor->dims[0] + gap;
-}
-
 gops_fuzz_views gops_fuzz_views_enter(const gops_fuzz_case *c, const gops_tensor *output,
                                       const gops_fuzz_buffers *b, gops_arguments *a)
 {
-    const int is_empty = gops_test_elements(output) == 0;
-    gops_fuzz_views v = {.data = spread(&c->problem.data, &b->data, c->data_gap, c->offset)};
-    v.output = spread(output, c->problem.residual_in_place ? &b->residual : &b->output,
-                      c->output_gap, c->offset);
+    const gops_problem *p = &c->problem;
+    const int64_t in = p->data_channel_gap, out = p->output_channel_gap;
+    gops_fuzz_views v = {.data = spread(&p->data, &b->data, in, c->data_gap, c->offset)};
+    v.output = spread(output, p->residual_in_place ? &b->residual : &b->output, out, c->output_gap,
+                      c->offset);
     a->data = v.data.start;
+    a->data_stride = gops_test_image_stride(&p->data, in, c->data_gap);
     a->output = v.output.start;
-    if (!is_empty) {
-        a->data_stride = stride_of(&c->problem.data, c->data_gap);
-        a->output_stride = stride_of(output, c->output_gap);
-    }
-    if (c->problem.residual_in_place) {
+    a->output_stride = gops_test_image_stride(output, out, c->output_gap);
+    if (p->residual_in_place) {
         a->residual = a->output;
         a->residual_stride = a->output_stride;
-    } else if (c->problem.with_residual) {
-        const gops_tensor residual = gops_problem_residual(&c->problem, output);
-        v.residual = spread(&residual, &b->residual, c->residual_gap, c->offset);
+    } else if (p->with_residual) {
+        const gops_tensor residual = gops_problem_residual(p, output);
+        v.residual = spread(&residual, &b->residual, out, c->residual_gap, c->offset);
         a->residual = v.residual.start;
-        a->residual_stride = is_empty ? 0 : stride_of(output, c->residual_gap);
+        a->residual_stride = gops_test_image_stride(output, out, c->residual_gap);
     }
     return v;
 }
@@ -144,7 +123,11 @@ gops_fuzz_views gops_fuzz_views_enter(const gops_fuzz_case *c, const gops_tensor
 void gops_fuzz_views_leave(const gops_fuzz_case *c, const gops_tensor *output, gops_fuzz_views *v,
                            const gops_fuzz_buffers *b)
 {
-    gather(output, &v->output, c->output_gap, &b->output);
+    const gops_test_planes planes =
+        gops_test_planes_of(output, c->problem.output_channel_gap, c->output_gap);
+    gops_test_planes_gather(&planes, v->output.start, b->output.start);
+    gops_fuzz_require(gops_test_planes_written(&planes, v->output.start) == 0,
+                      "wrote the output's gaps");
     free(v->data.memory);
     free(v->output.memory);
     free(v->residual.memory);

@@ -19,7 +19,7 @@ typedef struct gops_fuzz_buffers {
     gops_moments *moments; /* NULL, or one for each image and group */
 } gops_fuzz_buffers;
 
-/* The tensors as they are handed over: with gaps between their images, or where they are. */
+/* The tensors as they are handed over: with gaps behind channels and images, or dense. */
 typedef struct gops_fuzz_views {
     gops_fuzz_buffer data, output, residual;
 } gops_fuzz_views;
@@ -33,7 +33,7 @@ void gops_fuzz_buffers_destroy(gops_fuzz_buffers *b);
 gops_fuzz_views gops_fuzz_views_enter(const gops_fuzz_case *c, const gops_tensor *output,
                                       const gops_fuzz_buffers *b, gops_arguments *a);
 
-/* Brings the output back to the buffers; what lies between its images is still as it was. */
+/* Brings the output back to the buffers; its gaps are still as they were. */
 void gops_fuzz_views_leave(const gops_fuzz_case *c, const gops_tensor *output, gops_fuzz_views *v,
                            const gops_fuzz_buffers *b);
 

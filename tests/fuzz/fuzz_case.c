@@ -6,6 +6,7 @@
 
 #include "elements.h"
 #include "layout_sizes.h"
+#include "planes.h"
 #include "problem_quantization.h"
 
 static gops_list read_list(gops_fuzz_bytes *bytes, int32_t axes, int present, int low, int high)
@@ -160,6 +161,10 @@ static void read_extras(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
         c->residual_gap = gaps[view >> 5 & 3];
     }
     p->residual_in_place = place % 4 == 1 && p->with_residual;
+    if (place >> 6 == 1) {
+        p->data_channel_gap = gaps[place >> 2 & 3];
+        p->output_channel_gap = gaps[place >> 4 & 3];
+    }
     if (from % 4 == 1) {
         c->reshaped_from = p->data;
         c->reshaped_from.dims[0] = 1 + (from >> 2 & 1);
@@ -255,6 +260,17 @@ void gops_fuzz_case_read(gops_fuzz_bytes *bytes, gops_fuzz_case *c)
     c->options.saturate = p->saturate = c->saturate != 0;
     c->options.residual_after_activation = p->residual_after;
     p->activation = c->options.activation;
+}
+
+void gops_fuzz_set_strides(gops_fuzz_case *c, const gops_tensor *output)
+{
+    gops_problem *p = &c->problem;
+    if (output == NULL || c->options.size == GOPS_FUZZ_OLD_OPTIONS) {
+        p->data_channel_gap = p->output_channel_gap = 0;
+        return;
+    }
+    c->options.data_channel_stride = gops_test_channel_stride(&p->data, p->data_channel_gap);
+    c->options.output_channel_stride = gops_test_channel_stride(output, p->output_channel_gap);
 }
 
 int64_t gops_fuzz_elements(const gops_tensor *tensor, int64_t most)

@@ -57,8 +57,15 @@ void gops_fuzz_edit(gops_fuzz_bytes *bytes, gops_fuzz_case *c);
 int gops_fuzz_case_is_legal(const gops_fuzz_case *c, gops_reference_geometry *geometry,
                             gops_tensor *output, int *is_huge);
 
+/* Sets the options' channel strides by the gaps. `output` is NULL where the problem is to be refused: it
+ * and options of the old size lose their gaps. */
+void gops_fuzz_set_strides(gops_fuzz_case *c, const gops_tensor *output);
+
 /* Whether options.size is, when zeros follow the struct where it is larger. */
 int gops_fuzz_case_has_legal_size(const gops_fuzz_case *c);
+
+/* Whether the types that the options name exist, which is checked before the tensors. */
+int gops_fuzz_case_has_types(const gops_fuzz_case *c);
 
 /* Whether the options are legal for a legal problem, whichever algorithm they ask for. */
 int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c);

@@ -191,6 +191,12 @@ int gops_fuzz_case_has_legal_size(const gops_fuzz_case *c)
            (size >= sizeof c->options && size <= GOPS_MAX_STRUCT_BYTES);
 }
 
+int gops_fuzz_case_has_types(const gops_fuzz_case *c)
+{
+    return (c->options.output_type == 0 || is_type(c->options.output_type)) &&
+           (c->options.residual_type == 0 || is_type(c->options.residual_type));
+}
+
 int gops_fuzz_case_has_legal_options(const gops_fuzz_case *c)
 {
     const gops_options *o = &c->options;
@@ -268,7 +274,7 @@ int gops_fuzz_case_has_legal_quantization(const gops_fuzz_case *c)
     const gops_type residual = p->residual_type != 0 ? p->residual_type : output;
     if (!gops_problem_is_quantized(p))
         return 1;
-    for (int i = 0; i < 2; i++)
+    for (int i = output == GOPS_I32; i < 2; i++) /* i32 reads no scales */
         if (counts[i] != 0 && counts[i] != 1 && counts[i] != channels)
             return 0;
     if (!holds(p->data.type, q->data_zero_point))

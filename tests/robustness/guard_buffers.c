@@ -2,13 +2,10 @@
  * what was written. */
 #include "guard_buffers.h"
 
-#include <string.h>
-
 #include "elements.h"
 #include "harness.h"
+#include "planes.h"
 #include "problem_quantization.h"
-
-enum { FILL = 0xff }; /* of fence.c */
 
 static const char *const names[] = {"data",     "weights",     "scale",         "bias",
                                     "residual", "zero points", "filter scales", "data_zero_point",
@@ -16,35 +13,13 @@ static const char *const names[] = {"data",     "weights",     "scale",         
                                     "workspace"};
 _Static_assert(sizeof names / sizeof names[0] == GOPS_GUARD_BUFFERS, "a name for each buffer");
 
-/* Where the images of a tensor lie. */
-typedef struct images {
-    size_t count, bytes, stride, whole;
-} images;
-
-static images images_of(const gops_tensor *tensor, int64_t gap)
+static void copy_in(gops_fenced *to, const void *from, const gops_tensor *tensor,
+                    int64_t channel_gap, int64_t gap, gops_fence_end end)
 {
-    const size_t size = gops_test_type_bytes(tensor->type);
-    const int64_t count = tensor->dims[0];
-    const int64_t elements = count > 0 ? gops_test_elements(tensor) / count : 0;
-    images at = {(size_t)count, (size_t)elements * size, (size_t)(elements + gap) * size, 0};
-    at.whole = at.count > 0 ? (at.count - 1) * at.stride + at.bytes : 0;
-    return at;
-}
-
-/* In elements; 0 where the images follow each other, as the arguments have it. */
-static int64_t stride_of(const gops_tensor *tensor, int64_t gap)
-{
-    return gap == 0 || tensor->dims[0] == 0 ? 0
-                                            : gops_test_elements(tensor) / tensor->dims[0] + gap;
-}
-
-static void copy_in(gops_fenced *to, const void *from, const gops_tensor *tensor, int64_t gap,
-                    gops_fence_end end)
-{
-    const images at = images_of(tensor, gap);
-    *to = gops_fence_create(at.whole, gops_test_type_bytes(tensor->type), end);
-    for (size_t i = 0; i < at.count && from != NULL; i++)
-        memcpy(to->memory + i * at.stride, (const unsigned char *)from + i * at.bytes, at.bytes);
+    const gops_test_planes planes = gops_test_planes_of(tensor, channel_gap, gap);
+    *to = gops_fence_create(planes.whole, gops_test_type_bytes(tensor->type), end);
+    if (from != NULL)
+        gops_test_planes_spread(&planes, from, to->memory);
 }
 
 /* A tensor without gaps, or nothing. */
@@ -52,7 +27,7 @@ static void copy_given(gops_fenced *to, const gops_test_guarded *from, const gop
                        gops_fence_end end)
 {
     if (from->memory != NULL)
-        copy_in(to, from->memory, tensor, 0, end);
+        copy_in(to, from->memory, tensor, 0, 0, end);
 }
 
 static void copy_zero_points(gops_fenced *to, const int64_t *zeros, int64_t count, gops_type type,
@@ -74,7 +49,8 @@ static void copy_quantization(gops_guard_set *set, gops_fence_end end)
     copy_zero_points(&set->of[GOPS_GUARD_ZERO_POINTS], p->filter_zero_points,
                      p->filter_zero_point_count, p->filter.type, end);
     if (scales.dims[0] > 0)
-        copy_in(&set->of[GOPS_GUARD_FILTER_SCALES], p->quantization.filter_scales, &scales, 0, end);
+        copy_in(&set->of[GOPS_GUARD_FILTER_SCALES], p->quantization.filter_scales, &scales, 0, 0,
+                end);
 }
 
 static void create_moments(gops_guard_set *set, gops_fence_end end)
@@ -96,14 +72,16 @@ gops_guard_set gops_guard_set_create(const gops_problem *p, const gops_problem_b
     const gops_tensor biases = gops_problem_bias(p, output);
     const gops_tensor residual = gops_problem_residual(p, output);
     const int in_place = p->with_residual && p->residual_in_place;
-    copy_in(&f[GOPS_GUARD_DATA], given->data.memory, &p->data, p->data_gap, end);
+    copy_in(&f[GOPS_GUARD_DATA], given->data.memory, &p->data, p->data_channel_gap, p->data_gap,
+            end);
     copy_given(&f[GOPS_GUARD_SCALE], &given->scale, &scales, end);
     copy_given(&f[GOPS_GUARD_BIAS], &given->bias, &biases, end);
     copy_given(&f[GOPS_GUARD_SLOPES], &given->slopes, &biases, end);
     if (p->with_residual && !in_place)
-        copy_in(&f[GOPS_GUARD_RESIDUAL], given->residual.memory, &residual, p->residual_gap, end);
-    copy_in(&f[GOPS_GUARD_OUTPUT], in_place ? given->residual.memory : NULL, output, p->output_gap,
-            end);
+        copy_in(&f[GOPS_GUARD_RESIDUAL], given->residual.memory, &residual, p->output_channel_gap,
+                p->residual_gap, end);
+    copy_in(&f[GOPS_GUARD_OUTPUT], in_place ? given->residual.memory : NULL, output,
+            p->output_channel_gap, p->output_gap, end);
     copy_zero_points(&f[GOPS_GUARD_DATA_ZERO], p->data_zero_point, 1, p->data.type, end);
     if (p->operation == GOPS_PROBLEM_NORM) {
         create_moments(&set, end);
@@ -154,9 +132,10 @@ gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *p
         .data_zero_point = f[GOPS_GUARD_DATA_ZERO].memory,
         .workspace = f[GOPS_GUARD_WORKSPACE].memory,
         .workspace_bytes = f[GOPS_GUARD_WORKSPACE].bytes,
-        .data_stride = stride_of(&p->data, p->data_gap),
-        .output_stride = stride_of(&set->output, p->output_gap),
-        .residual_stride = p->with_residual ? stride_of(&set->output, p->residual_gap) : 0,
+        .data_stride = gops_test_image_stride(&p->data, p->data_channel_gap, p->data_gap),
+        .output_stride = gops_test_image_stride(&set->output, p->output_channel_gap, p->output_gap),
+        .residual_stride =
+            gops_test_image_stride(&set->output, p->output_channel_gap, p->residual_gap),
     };
     if (p->with_residual && p->residual_in_place) {
         arguments.residual = arguments.output;
@@ -170,21 +149,17 @@ gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *p
 
 int gops_guard_set_check(const gops_guard_set *set, const char *what, void *dense)
 {
-    const images at = images_of(&set->output, set->problem->output_gap);
-    const unsigned char *image = set->of[GOPS_GUARD_OUTPUT].memory;
-    int good = 1;
+    const gops_test_planes planes = gops_test_planes_of(
+        &set->output, set->problem->output_channel_gap, set->problem->output_gap);
+    const unsigned char *output = set->of[GOPS_GUARD_OUTPUT].memory;
+    const size_t written = gops_test_planes_written(&planes, output);
+    int good =
+        gops_test_check(written == 0, "%s: wrote %zu bytes of the output's gaps", what, written);
     for (int i = 0; i < GOPS_GUARD_BUFFERS; i++)
         if (set->of[i].pages != NULL)
             good &= gops_test_check(gops_fence_intact(&set->of[i]), "%s: wrote around the %s", what,
                                     names[i]);
-    for (size_t i = 0; i < at.count; i++, image += at.stride) {
-        size_t written = 0;
-        memcpy((unsigned char *)dense + i * at.bytes, image, at.bytes);
-        for (size_t b = at.bytes; b < at.stride && i + 1 < at.count; b++)
-            written += image[b] != FILL;
-        good &=
-            gops_test_check(written == 0, "%s: wrote %zu bytes behind image %zu", what, written, i);
-    }
+    gops_test_planes_gather(&planes, output, dense);
     return good;
 }
 

@@ -1,6 +1,6 @@
 /*
  * guard_buffers.h: all that a problem is executed with, each buffer against an unmapped page, with
- * canaries in what is left of its pages and between the images of slices.
+ * canaries in what is left of its pages and in the gaps between channels and images.
  */
 #ifndef GROUPOPS_TEST_GUARD_BUFFERS_H
 #define GROUPOPS_TEST_GUARD_BUFFERS_H
@@ -33,7 +33,7 @@ typedef struct gops_guard_set {
     gops_fenced of[GOPS_GUARD_BUFFERS];
 } gops_guard_set;
 
-/* Copies what is given, with the problem's gaps between images; a residual that is added in place
+/* Copies what is given, with the problem's gaps behind channels and images; a residual that is added in place
  * lies in the output. */
 gops_guard_set gops_guard_set_create(const gops_problem *problem, const gops_problem_buffers *given,
                                      const gops_tensor *output, size_t workspace_bytes,
@@ -43,8 +43,8 @@ gops_guard_set gops_guard_set_create(const gops_problem *problem, const gops_pro
 gops_status gops_guard_set_execute(const gops_guard_set *set, const gops_plan *plan,
                                    const gops_plan *packer, gops_error *error);
 
-/* Asserts that nothing around a buffer was written, nor between the output's images, and copies
- * these to `dense`. `what` goes into the message. */
+/* Asserts that nothing around a buffer was written, nor the output's gaps, and copies its channels
+ * to `dense`. `what` goes into the message. */
 int gops_guard_set_check(const gops_guard_set *set, const char *what, void *dense);
 
 void gops_guard_set_destroy(gops_guard_set *set);

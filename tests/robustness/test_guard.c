@@ -1,7 +1,7 @@
 /*
  * Every buffer of an execution against an unmapped page, at its end and at its beginning:
  * operations by algorithms (all their forms) by types by instruction sets, with plain tensors, with
- * slices of larger ones, with the residual in place, and with reshaped plans. Inputs cannot be written;
+ * slices of larger ones, with gaps between channels, with the residual in place, and with reshaped plans. Inputs cannot be written;
  * what lies between a buffer and the other page must stay as it was; the results must be right. Besides
  * random problems, the witnesses of every_plan.h go through each cell that the library serves.
  *
@@ -37,9 +37,10 @@ static const gops_type quantized_types[QUANTIZED][3] = {{GOPS_U8, GOPS_I32, GOPS
                                                         {GOPS_I8, GOPS_F16, GOPS_U8},
                                                         {GOPS_U8, GOPS_I8, GOPS_I8}};
 
-typedef enum way { PLAIN, SLICES, IN_PLACE, RESHAPED, WAYS } way;
+typedef enum way { PLAIN, SLICES, APART, IN_PLACE, RESHAPED, WAYS } way;
 
-static const char *const way_names[WAYS] = {"plain", "slices", "in place", "reshaped"};
+static const char *const way_names[WAYS] = {"plain", "slices", "channels apart", "in place",
+                                            "reshaped"};
 static const char *const operation_names[] = {"conv", "deconv", "norm"};
 
 /* How often each cell was executed. */
@@ -133,6 +134,8 @@ static void set_way(gops_problem *problem, way how)
     problem->data_gap = how == SLICES ? 3 : 0;
     problem->output_gap = how == SLICES ? 5 : 0;
     problem->residual_gap = how == SLICES ? 67 : 0;
+    problem->data_channel_gap = how == APART ? 7 : 0;
+    problem->output_channel_gap = how == APART || how == IN_PLACE ? 11 : 0;
     problem->residual_in_place =
         how == IN_PLACE && problem->with_residual && gops_problem_fits_in_place(problem);
 }
@@ -322,7 +325,7 @@ static void every_width(void)
                            ? (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 19, 5, taps, 1)
                            : (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 5, 19, taps, 3);
             p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {pad, 0}};
-            run_problem(&p, width % 3 == 0 ? SLICES : PLAIN, &t, &random);
+            run_problem(&p, (way)(width % 3), &t, &random); /* PLAIN, SLICES, APART */
             p.conv.strides = (gops_list){2, {1, 2}};
             p.filter.dims[operation == GOPS_PROBLEM_CONV ? 1 : 2] = 8 * (1 + width % 7);
             run_problem(&p, PLAIN, &t, &random);
@@ -331,7 +334,7 @@ static void every_width(void)
         gops_problem p = gops_test_witness(GOPS_PROBLEM_CONV, types[t.row], GOPS_TEST_RELAXED);
         p.data.dims[2] = 1 + width % 9;
         p.data.dims[3] = width;
-        run_problem(&p, width % 3 == 0 ? SLICES : PLAIN, &t, &random);
+        run_problem(&p, (way)(width % 3), &t, &random);
     }
     gops_test_check_tally(&t.tally, GOPS_PROBLEM_CONV, NULL);
     gops_test_check_tally(&t.tally, GOPS_PROBLEM_DECONV, NULL);
@@ -370,7 +373,7 @@ static void every_layout(void)
             gops_problem p = of_layout(gops_layout_size(i), n / 4, types[t.row], taps);
             if (gops_test_type_is_real(types[t.row]))
                 p.activation.kind = n % 4 == 1 ? GOPS_ACTIVATION_RELU : GOPS_ACTIVATION_TANH;
-            run_problem(&p, PLAIN, &t, &random);
+            run_problem(&p, n % 4 == 2 ? APART : PLAIN, &t, &random);
         }
     printf("%" PRId64 " executions: ", t.executions);
 }
@@ -388,6 +391,7 @@ static void last_box(void)
             p.filter = (gops_tensor)GOPS_TEST_TENSOR(types[t.row], 1, 8, 768, 1, 1);
             p.conv.pads_begin = p.conv.pads_end = (gops_list){2, {0, 0}};
             run_problem(&p, PLAIN, &t, &random);
+            run_problem(&p, APART, &t, &random);
         }
     }
     printf("%" PRId64 " executions: ", t.executions);

@@ -77,6 +77,8 @@ static const field options_fields[] = {
     OPTION(residual_after_activation, IGNORED, IGNORED, IGNORED),
     OPTION(divisible, IGNORED, IGNORED, IGNORED),
     OPTION(moments, REFUSED, REFUSED, USED),
+    OPTION(data_channel_stride, USED, USED, USED),
+    OPTION(output_channel_stride, USED, USED, USED),
 };
 enum { OPTIONS = sizeof options_fields / sizeof options_fields[0] };
 

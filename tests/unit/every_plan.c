@@ -342,6 +342,17 @@ static int check_one(void *context, const gops_plan *plan)
     return gops_test_one_result(r->problem, plan, &r->buffers, &r->expected);
 }
 
+/* Puts a gap behind each channel, for one problem in four. */
+static int draw_channel_gaps(gops_problem *problem, gops_test_random *random)
+{
+    const int drawn = gops_test_random_chance(random, 25);
+    if (drawn) {
+        problem->data_channel_gap = gops_test_random_range(random, 1, 97);
+        problem->output_channel_gap = gops_test_random_range(random, 1, 97);
+    }
+    return drawn;
+}
+
 int gops_test_every_result(gops_problem *problem, const char *name, gops_test_random *random,
                            gops_test_tally *tally)
 {
@@ -353,6 +364,10 @@ int gops_test_every_result(gops_problem *problem, const char *name, gops_test_ra
     r.buffers = gops_problem_buffers_create(problem, &output, random);
     gops_problem_reference(problem, &r.buffers, &r.expected);
     gops_test_every_plan(problem, check_one, &r);
+    gops_problem apart = *problem;
+    r.problem = &apart;
+    if (draw_channel_gaps(&apart, random))
+        gops_test_every_plan(&apart, check_one, &r);
     gops_reference_result_destroy(&r.expected);
     gops_problem_buffers_destroy(&r.buffers);
     return 1;
@@ -364,6 +379,11 @@ int gops_test_reshaped_result(gops_problem packed, gops_problem problem, gops_te
     gops_reference_geometry geometry;
     gops_reference_result result;
     gops_tensor output;
+    if (draw_channel_gaps(&problem, random)) {
+        packed.data_channel_gap = problem.data_channel_gap;
+        packed.output_channel_gap = problem.output_channel_gap;
+        gops_problem_share_strides(&packed, &problem);
+    }
     if (gops_problem_plan(&packed, &packer, NULL) != GOPS_OK)
         return 0;
     const gops_status status = gops_plan_reshape(packer, &problem.data, NULL, &plan, NULL);

@@ -62,11 +62,11 @@ int gops_test_one_result(gops_problem *problem, const gops_plan *plan,
                          gops_problem_buffers *buffers, gops_reference_result *expected);
 
 /* Executes all of these on random values, compares each with the reference, and counts it; with a
- * name (as above) only what has it. Returns 0, and does nothing, where the problem is not legal. */
+ * name (as above) only what has it. One problem in four is executed again with gaps between channels. Returns 0, and does nothing, where the problem is not legal. */
 int gops_test_every_result(gops_problem *problem, const char *name, gops_test_random *random,
                            gops_test_tally *tally);
 
-/* The same for `problem`, reshaped from the plan of `packed`, which packs its filter. Returns 0 where there is no such
+/* The same once for `problem`, reshaped from the plan of `packed`, which packs its filter. Returns 0 where there is no such
  * plan: fails but where reshaping is unsupported and the shapes differ. */
 int gops_test_reshaped_result(gops_problem packed, gops_problem problem, gops_test_random *random);
 

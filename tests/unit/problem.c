@@ -10,6 +10,7 @@
 #include "compare.h"
 #include "elements.h"
 #include "harness.h"
+#include "planes.h"
 
 gops_problem gops_problem_of_norm(gops_type type, int64_t batch, int64_t channels, int64_t pixels,
                                   int64_t groups, double epsilon)
@@ -37,6 +38,17 @@ gops_status gops_problem_shape(const gops_problem *problem, gops_shape *shape, g
     }
 }
 
+/* The output's, as gops_options takes it. */
+static int64_t output_channel_stride(const gops_problem *problem)
+{
+    gops_reference_geometry geometry;
+    gops_tensor output;
+    return problem->output_channel_gap > 0 &&
+                   gops_problem_reference_shape(problem, &geometry, &output)
+               ? gops_test_channel_stride(&output, problem->output_channel_gap)
+               : 0;
+}
+
 gops_options gops_problem_options(const gops_problem *problem)
 {
     return (gops_options){
@@ -53,7 +65,37 @@ gops_options gops_problem_options(const gops_problem *problem)
         .residual_type = problem->residual_type,
         .activation = problem->activation,
         .residual_after_activation = problem->residual_after,
+        .data_channel_stride = gops_test_channel_stride(&problem->data, problem->data_channel_gap),
+        .output_channel_stride = output_channel_stride(problem),
     };
+}
+
+/* Of one of their tensors. */
+static void share_stride(const gops_tensor *one, const gops_tensor *other, int64_t *one_gap,
+                         int64_t *other_gap)
+{
+    enum { MOST = 1 << 12 };
+    const int64_t first = gops_test_channel_stride(one, *one_gap);
+    const int64_t second = gops_test_channel_stride(other, *other_gap);
+    const int64_t stride = first > second ? first : second;
+    if (*one_gap == 0 || *other_gap == 0 || stride > MOST) {
+        *one_gap = *other_gap = 0;
+        return;
+    }
+    *one_gap += stride - first;
+    *other_gap += stride - second;
+}
+
+void gops_problem_share_strides(gops_problem *one, gops_problem *other)
+{
+    gops_reference_geometry g;
+    gops_tensor output, other_output;
+    share_stride(&one->data, &other->data, &one->data_channel_gap, &other->data_channel_gap);
+    if (gops_problem_reference_shape(one, &g, &output) &&
+        gops_problem_reference_shape(other, &g, &other_output))
+        share_stride(&output, &other_output, &one->output_channel_gap, &other->output_channel_gap);
+    else
+        one->output_channel_gap = other->output_channel_gap = 0;
 }
 
 gops_status gops_problem_plan_with(const gops_problem *problem, const gops_options *options,

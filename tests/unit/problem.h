@@ -60,6 +60,9 @@ typedef struct gops_problem {
     int64_t data_gap;
     int64_t output_gap;
     int64_t residual_gap;
+    /* Elements behind each channel; the residual has the output's. */
+    int64_t data_channel_gap;
+    int64_t output_channel_gap;
     int residual_in_place; /* the residual lies where the output goes */
     /* NULL, or the plan that packs the filter, where it is not the one that is executed. */
     const gops_plan *packer;
@@ -90,7 +93,12 @@ gops_problem gops_problem_of_norm(gops_type type, int64_t batch, int64_t channel
 /* A descriptor [C] of the type of the data. */
 gops_tensor gops_problem_coefficients(const gops_problem *problem);
 
+/* With channel strides where there are channel gaps, and the output is one. */
 gops_options gops_problem_options(const gops_problem *problem);
+
+/* Gives both the longer of their channel strides, so that a plan for the one can be made from a plan for
+ * the other; no gaps where strides would be long, or one of them is refused. */
+void gops_problem_share_strides(gops_problem *one, gops_problem *other);
 
 gops_status gops_problem_shape(const gops_problem *problem, gops_shape *shape, gops_error *error);
 gops_status gops_problem_plan(const gops_problem *problem, gops_plan **plan, gops_error *error);

@@ -113,6 +113,9 @@ const char *gops_problem_describe(const gops_problem *problem, gops_problem_text
     if (problem->data_gap != 0 || problem->output_gap != 0 || problem->residual_gap != 0)
         append(text, " (gaps: data %" PRId64 ", output %" PRId64 ", residual %" PRId64 ")",
                problem->data_gap, problem->output_gap, problem->residual_gap);
+    if (problem->data_channel_gap != 0 || problem->output_channel_gap != 0)
+        append(text, " (channel gaps: data %" PRId64 ", output %" PRId64 ")",
+               problem->data_channel_gap, problem->output_channel_gap);
     if (problem->residual_in_place)
         append(text, " (added in place)");
     if (problem->output_type != 0)

@@ -7,6 +7,7 @@
 
 #include "elements.h"
 #include "harness.h"
+#include "planes.h"
 #include "problem_quantization.h"
 
 /* A range on each axis of a tensor. */
@@ -126,6 +127,26 @@ static const void *at_channel(const gops_test_guarded *buffer, gops_type type, i
                : (const char *)buffer->memory + (size_t)channel * gops_test_type_bytes(type);
 }
 
+/* The brick as its plan takes it: its channels are as far apart as those of `whole` with its gaps. */
+static gops_test_planes planes_of(const brick *b, const gops_tensor *whole, int64_t channel_gap)
+{
+    const gops_tensor shape = shape_of(b, whole->type);
+    const int64_t stride = gops_test_channel_stride(whole, channel_gap);
+    return gops_test_planes_of(&shape, stride == 0 ? 0 : stride - gops_test_pixels(&shape), 0);
+}
+
+/* The same out of a dense tensor, with the gaps filled; to be freed. */
+static void *cut_planes(const gops_tensor *whole, const void *elements, const brick *b,
+                        int64_t channel_gap)
+{
+    const gops_test_planes planes = planes_of(b, whole, channel_gap);
+    void *dense = cut_out(whole, elements, b), *made = gops_test_allocate(planes.whole);
+    memset(made, GOPS_TEST_GAP, planes.whole);
+    gops_test_planes_spread(&planes, dense, made);
+    free(dense);
+    return made;
+}
+
 /* Executes the part of `plan`; the outputs, and the residual there before it, are at `output`. */
 static gops_status run_part(const gops_whole *of, const gops_plan *plan, const gops_plan *part,
                             const brick *in, const brick *out, void *output, gops_error *error)
@@ -137,7 +158,8 @@ static gops_status run_part(const gops_whole *of, const gops_plan *plan, const g
     const gops_tensor bias = gops_problem_bias(p, &of->output);
     gops_packed_filter *filter = NULL;
     uint64_t zero_point;
-    void *data = cut_out(&p->data, of->buffers->data.memory, in), *added = NULL;
+    void *data = cut_planes(&p->data, of->buffers->data.memory, in, p->data_channel_gap);
+    void *added = NULL;
     gops_status status = pack(of, all_groups ? plan : part, group, out, &filter, error);
     gops_arguments arguments = {
         .size = sizeof arguments, .data = data, .filter = filter, .output = output};
@@ -148,12 +170,11 @@ static gops_status run_part(const gops_whole *of, const gops_plan *plan, const g
         arguments.data_zero_point = &zero_point;
     }
     if (p->with_residual) {
-        const gops_tensor shape = shape_of(out, residual.type);
-        arguments.residual = added = cut_out(&residual, of->buffers->residual.memory, out);
+        added = cut_planes(&residual, of->buffers->residual.memory, out, p->output_channel_gap);
+        arguments.residual = added;
         if (gops_problem_fits_in_place(p) && gops_test_random_chance(of->random, 30))
             arguments.residual =
-                memcpy(output, added,
-                       (size_t)gops_test_elements(&shape) * gops_test_type_bytes(residual.type));
+                memcpy(output, added, planes_of(out, &residual, p->output_channel_gap).whole);
     }
     if (status == GOPS_OK)
         status = gops_execute(part, &arguments, error);
@@ -172,7 +193,7 @@ static void describe(gops_whole *of, const brick *out, const gops_plan_info *inf
              gops_problem_describe(of->problem, &text), info->algorithm, gops_isa(),
              (long long)out->begin[0], (long long)out->end[0], (long long)out->begin[1],
              (long long)out->end[1], (long long)out->begin[2], (long long)out->end[2],
-             error->status != GOPS_OK ? error->message : "other bits");
+             error->status != GOPS_OK ? error->message : "other bits, or written gaps");
 }
 
 int gops_compare_part(gops_whole *of, const gops_plan *plan)
@@ -186,17 +207,17 @@ int gops_compare_part(gops_whole *of, const gops_plan *plan)
     if (!draw(of, &info.shape, &out, &in, lists))
         return 1;
     const gops_tensor data = shape_of(&in, of->problem->data.type);
-    const gops_tensor output = shape_of(&out, of->output.type);
     const bool deconv = of->problem->operation == GOPS_PROBLEM_DECONV;
     if (gops_plan_part(plan, &data, &lists[0], &lists[1], deconv ? &lists[2] : NULL, &part,
                        &error) != GOPS_OK) {
         describe(of, &out, &info, &error);
         return error.status == GOPS_UNSUPPORTED;
     }
-    const size_t bytes = (size_t)gops_test_elements(&output) * gops_test_type_bytes(output.type);
-    void *expected = cut_out(&of->output, of->buffers->output.memory, &out);
+    const size_t bytes = planes_of(&out, &of->output, of->problem->output_channel_gap).whole;
+    void *expected =
+        cut_planes(&of->output, of->buffers->output.memory, &out, of->problem->output_channel_gap);
     void *computed = gops_test_allocate(bytes);
-    memset(computed, 0xff, bytes);
+    memset(computed, GOPS_TEST_GAP, bytes);
     const gops_status status = run_part(of, plan, part, &in, &out, computed, &error);
     const int same = status == GOPS_OK && memcmp(computed, expected, bytes) == 0;
     if (!same)

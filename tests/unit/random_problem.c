@@ -271,8 +271,17 @@ int64_t gops_random_budget(gops_test_random *random)
     return gops_test_random_range(random, 1, gops_test_random_chance(random, 50) ? 300 : 1 << 15);
 }
 
+void gops_random_channel_gaps(gops_problem *problem, gops_test_random *random)
+{
+    if (gops_test_random_chance(random, 25))
+        problem->data_channel_gap = gops_test_random_range(random, 1, 97);
+    if (gops_test_random_chance(random, 25))
+        problem->output_channel_gap = gops_test_random_range(random, 1, 97);
+}
+
 void gops_random_view(gops_problem *problem, gops_test_random *random)
 {
+    gops_random_channel_gaps(problem, random);
     if (gops_test_random_chance(random, 25))
         problem->data_gap = gops_test_random_range(random, 1, 97);
     if (gops_test_random_chance(random, 25))

@@ -26,7 +26,10 @@ void gops_random_relax(gops_problem *problem, gops_test_random *random);
 /* A max_workspace: none given, no limit, little, or next to nothing. */
 int64_t gops_random_budget(gops_test_random *random);
 
-/* Makes some problems' tensors slices of larger ones, and some residuals the output itself. */
+/* Gives the data of some problems, and the output of some, gaps behind each channel. */
+void gops_random_channel_gaps(gops_problem *problem, gops_test_random *random);
+
+/* That too; makes some problems' tensors slices of larger ones, and some residuals the output itself. */
 void gops_random_view(gops_problem *problem, gops_test_random *random);
 
 /* Other data for the plan that `problem` is reshaped from: another batch, other spatial sizes. */

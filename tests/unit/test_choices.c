@@ -190,11 +190,19 @@ static void problems_differ(void)
     WITH(max_workspace = 1000000)
     WITH(accuracy = GOPS_ACCURACY_RELAXED)
     WITH(divisible = true)
+    WITH(data_channel_gap = 5)
+    WITH(data_channel_gap = 7)
+    WITH(output_channel_gap = 5)
     const gops_host host = {.size = sizeof host, .gemm = gops_test_own_gemm()};
     if (gops_test_host_gemm() == NULL)
         WITH(host = &host)
 #undef WITH
-    gops_problem problem = p;
+    gops_problem problem = gops_choice_norm();
+    problem.choices = p.choices;
+    expect_another(problem, "a normalization");
+    problem.output_channel_gap = 3;
+    expect_another(problem, "the normalization's channel stride");
+    problem = p;
     problem.data.dims[1] = 5 * (problem.filter.dims[0] = 5);
     problem.filter.dims[2] = 5;
     expect_another(problem, "groups");

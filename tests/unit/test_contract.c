@@ -68,7 +68,7 @@ static void foreign_arguments(void)
     stop(&s);
 }
 
-/* A normalization in place whose strides differ, or whose moments are misaligned. */
+/* A normalization in place whose strides differ, of images or of channels, or whose moments are misaligned. */
 static void norm_arguments(void)
 {
     const gops_tensor data = GOPS_TEST_TENSOR(GOPS_F32, 2, 3, 7);
@@ -92,6 +92,14 @@ static void norm_arguments(void)
     a.mean = NULL;
     a.variance = (char *)values + 1;
     expect(gops_execute(plan, &a, &error), &error, GOPS_INVALID, "variance is not aligned");
+    gops_plan_destroy(plan);
+    const gops_options options = {.size = sizeof options, .output_channel_stride = 8};
+    gops_test_check(gops_norm_plan_create(&data, &c, &c, &attributes, &options, &plan, NULL) ==
+                        GOPS_OK,
+                    "no plan");
+    a.variance = NULL;
+    expect(gops_execute(plan, &a, &error), &error, GOPS_INVALID,
+           "data is the output, but its channel stride differs: 7, 8");
     gops_plan_destroy(plan);
 }
 

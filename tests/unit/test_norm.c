@@ -8,6 +8,7 @@
 #include "compare.h"
 #include "elements.h"
 #include "harness.h"
+#include "planes.h"
 #include "refusal.h"
 
 /* Whether the outputs have the same bytes, but for those of NaN, whose signs are the compiler's choice. */
@@ -87,68 +88,79 @@ static void many_groups(void)
     with_mean(gops_problem_of_norm(GOPS_BF16, 3, 61, 30011, 61, 1e-5), 3, 1);
 }
 
-enum { GAP_BYTE = 0x5a };
-
 enum { FEW = 3 };
 
-/* Runs a batch of FEW images again and again, `stride` elements apart, and compares each with what they
- * were alone. What lies between the images of the output must stay. */
+/* Runs a batch of FEW images again and again, with gaps, and compares each with what they were alone.
+ * The output's gaps must stay. */
 static void like_few(const gops_plan *plan, const gops_arguments *arguments, const void *few,
-                     int64_t images, int64_t elements)
+                     const gops_test_planes *planes)
 {
-    const size_t image = (size_t)elements * sizeof(float);
-    const size_t stride = (size_t)arguments->output_stride * sizeof(float);
-    char gap[64];
     gops_error error = {GOPS_OK, ""};
-    int64_t wrong = 0;
-    memset(gap, GAP_BYTE, sizeof gap);
+    size_t wrong = 0;
     gops_test_check(gops_execute(plan, arguments, &error) == GOPS_OK, "%s", error.message);
-    for (int64_t i = 0; i < images; i++) {
-        const char *at = (const char *)arguments->output + (size_t)i * stride;
-        const char *expected = (const char *)few + (size_t)(i % FEW) * image;
-        wrong += memcmp(at, expected, image) != 0 || memcmp(at + image, gap, stride - image) != 0;
+    for (size_t i = 0; i < planes->images * planes->channels; i++) {
+        const size_t image = i / planes->channels, channel = i % planes->channels;
+        const char *at = (const char *)arguments->output + image * planes->image;
+        wrong +=
+            memcmp(at + channel * planes->plane,
+                   (const char *)few + (image % FEW * planes->channels + channel) * planes->channel,
+                   planes->channel) != 0;
     }
-    gops_test_check(wrong == 0, "%lld of %lld images differ from those alone", (long long)wrong,
-                    (long long)images);
+    gops_test_check(wrong == 0, "%zu channels differ from those alone", wrong);
+    gops_test_check(gops_test_planes_written(planes, arguments->output) == 0, "wrote gaps");
+}
+
+/* Of FEW images and of many like them, with the data beside the output and in it. */
+static void check_many(gops_problem p, int64_t images)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
+    gops_problem_buffers few = gops_problem_buffers_create(&p, &p.data, &random);
+    gops_plan *plan = NULL;
+    gops_problem many = p;
+    many.data.dims[0] = images;
+    const gops_test_planes planes =
+        gops_test_planes_of(&many.data, p.output_channel_gap, p.output_gap);
+    const size_t rounded = (planes.whole + 63) / 64 * 64;
+    char *data = aligned_alloc(64, rounded), *output = aligned_alloc(64, rounded);
+    memset(data, GOPS_TEST_GAP, rounded);
+    memset(output, GOPS_TEST_GAP, rounded);
+    gops_test_planes one = planes;
+    one.images = 1;
+    for (size_t i = 0; i < planes.images; i++)
+        gops_test_planes_spread(
+            &one, (const char *)few.data.memory + i % FEW * planes.channels * planes.channel,
+            data + i * planes.image);
+    check(&p, &few); /* overwrites the data */
+    gops_test_check(gops_problem_plan(&many, &plan, NULL) == GOPS_OK, "no plan");
+    gops_arguments arguments = {.size = sizeof arguments,
+                                .data = data,
+                                .scale = few.scale.memory,
+                                .bias = few.bias.memory,
+                                .output = output};
+    arguments.data_stride = arguments.output_stride =
+        gops_test_image_stride(&many.data, p.output_channel_gap, p.output_gap);
+    like_few(plan, &arguments, few.output.memory, &planes);
+    arguments.output = data;
+    like_few(plan, &arguments, few.output.memory, &planes);
+    gops_plan_destroy(plan);
+    gops_problem_buffers_destroy(&few);
+    free(output);
+    free(data);
 }
 
 /* What no processor's caches hold, 33 times the largest second level cache that a plan reckons
  * with: outputs go past them, unless they are the data. Images begin at whole vectors; channels end
- * at one, or within one. */
+ * at one, or within one, with and without gaps behind them. */
 static void past_the_caches(void)
 {
-    enum { CHANNELS = 7, MAX_L2_BYTES = 4 << 20 };
-    for (int64_t pixels = 16000; pixels <= 16008; pixels += 8) {
-        const int64_t elements = CHANNELS * pixels, stride = (elements + 15) / 16 * 16;
-        const int64_t images = 33 * MAX_L2_BYTES / (stride * (int64_t)sizeof(float)) + 1;
+    enum { CHANNELS = 7, MAX_L2_BYTES = 4 << 20, LANES = 16 };
+    for (int i = 0; i < 4; i++) {
+        const int64_t pixels = 16000 + i % 2 * 8, gap = i / 2 * LANES / 2;
+        const int64_t elements = CHANNELS * (pixels + gap);
         gops_problem p = gops_problem_of_norm(GOPS_F32, FEW, CHANNELS, pixels, CHANNELS, 1e-5);
-        gops_test_random random = gops_test_random_start(gops_test_seed(), 66);
-        gops_problem_buffers few = gops_problem_buffers_create(&p, &p.data, &random);
-        float *data = aligned_alloc(64, (size_t)(images * stride) * sizeof(float));
-        float *output = aligned_alloc(64, (size_t)(images * stride) * sizeof(float));
-        gops_plan *plan = NULL;
-        memset(data, GAP_BYTE, (size_t)(images * stride) * sizeof(float));
-        memset(output, GAP_BYTE, (size_t)(images * stride) * sizeof(float));
-        for (int64_t i = 0; i < images; i++)
-            memcpy(data + i * stride, (const float *)few.data.memory + i % FEW * elements,
-                   (size_t)elements * sizeof(float));
-        check(&p, &few);
-        p.data.dims[0] = images;
-        gops_test_check(gops_problem_plan(&p, &plan, NULL) == GOPS_OK, "no plan");
-        gops_arguments arguments = {.size = sizeof arguments,
-                                    .data = data,
-                                    .scale = few.scale.memory,
-                                    .bias = few.bias.memory,
-                                    .output = output,
-                                    .data_stride = stride,
-                                    .output_stride = stride};
-        like_few(plan, &arguments, few.output.memory, images, elements);
-        arguments.output = data;
-        like_few(plan, &arguments, few.output.memory, images, elements);
-        gops_plan_destroy(plan);
-        gops_problem_buffers_destroy(&few);
-        free(output);
-        free(data);
+        p.data_channel_gap = p.output_channel_gap = gap;
+        p.data_gap = p.output_gap = (elements + LANES - 1) / LANES * LANES - elements;
+        check_many(p, 33 * MAX_L2_BYTES / (elements * (int64_t)sizeof(float)) + 1);
     }
 }
 

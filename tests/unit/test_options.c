@@ -9,6 +9,7 @@
 #include "elements.h"
 #include "harness.h"
 #include "lent_host.h"
+#include "wide_numbers.h"
 
 static gops_problem conv_problem(void)
 {
@@ -65,6 +66,39 @@ static void refusals(void)
     o = good;
     o.output_type = (gops_type)99;
     refuse(&o, GOPS_INVALID, "output_type has type number 99, which is none");
+}
+
+/* Of data [1, 15, 29, 31] and an output [1, 21, 27, 30]. */
+static void channel_strides_refused(void)
+{
+    const gops_options good = {.size = sizeof good};
+    gops_options o = good;
+    o.data_channel_stride = 29 * 31 - 1;
+    refuse(&o, GOPS_INVALID, "data_channel_stride is 898; a channel has 899 elements");
+    o.data_channel_stride = -1;
+    refuse(&o, GOPS_INVALID, "data_channel_stride is -1; a channel has 899 elements");
+    o = good;
+    o.output_channel_stride = 27 * 30 - 1;
+    refuse(&o, GOPS_INVALID, "output_channel_stride is 809; a channel has 810 elements");
+    o.output_channel_stride = INT64_MIN;
+    refuse(&o, GOPS_INVALID,
+           "output_channel_stride is -9223372036854775808; a channel has 810 elements");
+    if (GOPS_TEST_32_BIT)
+        return; /* fewer are plans made for */
+    o = good;
+    o.data_channel_stride = (INT64_C(1) << 52) / 15 + 1;
+    refuse(&o, GOPS_TOO_LARGE,
+           "data at its data_channel_stride has 4503599627370510 elements; plans are made for up "
+           "to 4503599627370496");
+    o.data_channel_stride = INT64_MAX;
+    refuse(&o, GOPS_TOO_LARGE,
+           "data at its data_channel_stride has 9223372036854775807 elements; plans are made for "
+           "up to 4503599627370496");
+    o = good;
+    o.output_channel_stride = (INT64_C(1) << 52) / 21 + 1;
+    refuse(&o, GOPS_TOO_LARGE,
+           "output at its output_channel_stride has 4503599627370501 elements; plans are made for "
+           "up to 4503599627370496");
 }
 
 static int no_parallel(void *context, void (*task)(void *argument, int64_t index), void *argument,
@@ -341,6 +375,7 @@ static void instruction_sets(void)
 int main(void)
 {
     static const gops_test_case cases[] = {{"refusals", refusals},
+                                           {"channel_strides_refused", channel_strides_refused},
                                            {"host_refusals", host_refusals},
                                            {"budgets", budgets},
                                            {"least_budgets", least_budgets},

@@ -56,6 +56,7 @@ static gops_problem random_problem(gops_problem_operation operation, gops_type t
         }
     } while (!is_fit(&problem));
     gops_random_fusion(&problem, random);
+    gops_random_channel_gaps(&problem, random);
     if (gops_test_random_chance(random, 20))
         problem.accuracy = GOPS_ACCURACY_RELAXED;
     return problem;
@@ -238,6 +239,106 @@ static void many_channels(void)
     gops_test_check(compared >= ROUNDS_OF_MANY, "few parts were compared");
 }
 
+/* Rows of a convolution with pads of 1, from those rows of the data that they read, where these lie in
+ * the whole tensors; all of the outputs have the bits of the whole plan's. */
+typedef struct rows_of {
+    gops_problem problem;
+    gops_problem_buffers buffers;
+    gops_tensor output;
+    int64_t parts; /* that were executed */
+} rows_of;
+
+/* Returns whether the plan has the part. */
+static bool run_rows(rows_of *of, const gops_plan *plan, const gops_packed_filter *filter,
+                     int64_t begin, int64_t end)
+{
+    const int64_t height = of->problem.data.dims[2], width = of->problem.data.dims[3];
+    const int64_t first = begin > 0 ? begin - 1 : 0, last = end < height ? end + 1 : height;
+    const gops_list pads_begin = {2, {begin == 0, 1}}, pads_end = {2, {end == height, 1}};
+    const size_t row = (size_t)width * gops_test_type_bytes(of->output.type);
+    gops_tensor data = of->problem.data;
+    gops_plan *part = NULL;
+    gops_error error = {GOPS_OK, ""};
+    data.dims[2] = last - first;
+    gops_status status = gops_plan_part(plan, &data, &pads_begin, &pads_end, NULL, &part, &error);
+    if (status == GOPS_UNSUPPORTED)
+        return false;
+    const gops_arguments arguments = {
+        .size = sizeof arguments,
+        .data = (const char *)of->buffers.data.memory + (size_t)first * row,
+        .filter = filter,
+        .output = (char *)of->buffers.output.memory + (size_t)begin * row,
+    };
+    if (status == GOPS_OK)
+        status = gops_execute(part, &arguments, &error);
+    gops_test_check(status == GOPS_OK, "%s", error.message);
+    gops_plan_destroy(part);
+    of->parts++;
+    return true;
+}
+
+/* The whole, and then all rows in three parts. */
+static void compare_rows(rows_of *of, const gops_plan *plan)
+{
+    const size_t bytes =
+        (size_t)gops_test_elements(&of->output) * gops_test_type_bytes(of->output.type);
+    const int64_t height = of->problem.data.dims[2], cuts[] = {0, 7, 8, height};
+    gops_packed_filter *filter = NULL;
+    gops_plan_info info = {.size = sizeof info};
+    gops_plan_get_info(plan, &info, NULL);
+    gops_filter_create(plan, of->buffers.weights.memory, NULL, &filter, NULL);
+    const gops_arguments arguments = {.size = sizeof arguments,
+                                      .data = of->buffers.data.memory,
+                                      .filter = filter,
+                                      .output = of->buffers.output.memory};
+    gops_test_check(gops_execute(plan, &arguments, NULL) == GOPS_OK, "the whole");
+    void *expected = memcpy(gops_test_allocate(bytes), of->buffers.output.memory, bytes);
+    memset(of->buffers.output.memory, 0xff, bytes);
+    bool all = true;
+    for (int i = 0; i < 3 && all; i++)
+        all = run_rows(of, plan, filter, cuts[i], cuts[i + 1]);
+    gops_test_check(!all || memcmp(expected, of->buffers.output.memory, bytes) == 0,
+                    "other bits by %s on %s", info.algorithm, gops_isa());
+    free(expected);
+    gops_filter_destroy(filter);
+}
+
+static void rows_by_isa(void *context)
+{
+    rows_of *of = context;
+    const int64_t pixels = of->problem.data.dims[2] * of->problem.data.dims[3];
+    for (int i = 0; gops_algorithm_name(i) != NULL; i++) {
+        const gops_options options = {.size = sizeof options,
+                                      .algorithm = gops_algorithm_name(i),
+                                      .threads = 1,
+                                      .data_channel_stride = pixels,
+                                      .output_channel_stride = pixels};
+        gops_plan *plan = NULL;
+        if (gops_problem_plan_with(&of->problem, &options, &plan, NULL) == GOPS_OK)
+            compare_rows(of, plan);
+        gops_plan_destroy(plan);
+    }
+}
+
+static void rows_where_they_lie(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 11);
+    static const gops_type some[] = {GOPS_F32, GOPS_F64, GOPS_BF16, GOPS_I16, GOPS_U8};
+    for (int i = 0; i < 5 * 2; i++) {
+        const int64_t groups = i < 5 ? 2 : 6, out = i < 5 ? 5 : 2;
+        rows_of of = {.problem = {.operation = GOPS_PROBLEM_CONV,
+                                  .data = {some[i % 5], 4, {2, 6, 19, 23}},
+                                  .filter = {some[i % 5], 5, {groups, out, 6 / groups, 3, 3}},
+                                  .conv = {.pads_begin = {2, {1, 1}}, .pads_end = {2, {1, 1}}}}};
+        gops_reference_geometry g;
+        gops_problem_reference_shape(&of.problem, &g, &of.output);
+        of.buffers = gops_problem_buffers_create(&of.problem, &of.output, &random);
+        gops_test_every_isa(rows_by_isa, &of);
+        gops_test_check(of.parts > 0, "no part was executed");
+        gops_problem_buffers_destroy(&of.buffers);
+    }
+}
+
 static void refusals(void)
 {
     const gops_tensor data = {GOPS_F32, 4, {2, 15, 19, 23}};
@@ -395,6 +496,7 @@ int main(void)
         {"transposed_images", transposed_images},
         {"wide_images", wide_images},
         {"many_channels", many_channels},
+        {"rows_where_they_lie", rows_where_they_lie},
         {"refusals", refusals},
         {"shifted", shifted},
         {"little_workspace", little_workspace},

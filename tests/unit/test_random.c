@@ -117,10 +117,11 @@ static int64_t reshaped, not_reshaped, usual_count;
 static int execute_reshaped(const gops_problem *problem, const gops_problem_buffers *buffers,
                             const gops_reference_result *result, gops_test_random *random)
 {
-    gops_problem other = *problem;
+    gops_problem own = *problem, other = *problem;
     gops_plan *from, *plan;
     gops_error error = {GOPS_OK, ""};
     other.data = gops_random_other_data(problem, random);
+    gops_problem_share_strides(&own, &other);
     if (problem->algorithm != NULL && strcmp(problem->algorithm, "fastest") == 0 &&
         other.data.rank > 5)
         other.algorithm = NULL; /* it computes them: minutes where six axes have grown */
@@ -132,9 +133,8 @@ static int execute_reshaped(const gops_problem *problem, const gops_problem_buff
                         "not reshaped from [%" PRId64 ", ..., %" PRId64 "]: %s", other.data.dims[0],
                         other.data.dims[other.data.rank - 1], error.message);
     if (status == GOPS_OK) {
-        other = *problem;
-        other.packer = problem->operation == GOPS_PROBLEM_NORM ? NULL : from;
-        good = execute(&other, plan, buffers, result, random);
+        own.packer = problem->operation == GOPS_PROBLEM_NORM ? NULL : from;
+        good = execute(&own, plan, buffers, result, random);
         reshaped++;
     } else {
         not_reshaped++;

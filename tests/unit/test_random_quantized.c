@@ -113,9 +113,8 @@ static int same_bits(trial *t)
 }
 
 /* On an output that holds garbage, with a workspace of its own or the plan's. */
-static int execute(trial *t, const gops_plan *plan, const gops_plan *packer)
+static int execute(trial *t, gops_problem problem, const gops_plan *plan, const gops_plan *packer)
 {
-    gops_problem problem = t->problem;
     gops_plan_info info = {.size = sizeof info};
     gops_error error = {GOPS_OK, ""};
     gops_test_guarded workspace = {NULL, NULL, 0};
@@ -141,13 +140,14 @@ static int execute(trial *t, const gops_plan *plan, const gops_plan *packer)
 /* By a reshape of a plan for other data, which packs the filter; some come from a cache. */
 static int execute_reshaped(trial *t)
 {
-    gops_problem other = t->problem;
+    gops_problem own = t->problem, other = t->problem;
     gops_plan *from, *plan = NULL;
     gops_plan_cache *cache = NULL;
     const gops_plan *kept = NULL;
     gops_error error = {GOPS_OK, ""};
     int good = 1;
     other.data = gops_random_other_data(&t->problem, &t->random);
+    gops_problem_share_strides(&own, &other);
     if (gops_problem_plan(&other, &from, NULL) != GOPS_OK)
         return 1; /* such data may not be legal, or not be served */
     const int cached = gops_test_random_chance(&t->random, 30) &&
@@ -158,7 +158,7 @@ static int execute_reshaped(trial *t)
     good = gops_test_check(status == GOPS_OK || status == GOPS_UNSUPPORTED, "not reshaped: %s",
                            error.message);
     if (status == GOPS_OK) {
-        good = execute(t, cached ? kept : plan, from);
+        good = execute(t, own, cached ? kept : plan, from);
         t->done->reshaped++;
         t->done->cached += cached;
     }
@@ -194,7 +194,7 @@ static int run_algorithm(trial *t, const char *algorithm)
         return 1;
     if (!gops_test_check(status == GOPS_OK, "%s: refused: %s", gops_isa(), error.message))
         return 0;
-    int good = execute(t, plan, NULL);
+    int good = execute(t, *p, plan, NULL);
     if (good && gops_test_random_chance(&t->random, 10))
         good = execute_reshaped(t);
     gops_plan_destroy(plan);

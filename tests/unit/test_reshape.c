@@ -131,6 +131,39 @@ static void strides_refused(void)
     gops_plan_destroy(one);
 }
 
+/* Channel strides are the plan's: data and outputs of other sizes fit them, or do not. */
+static void channel_strides_kept(void)
+{
+    const gops_tensor first = data_of(1, 19, 23), larger = data_of(2, 21, 24);
+    const gops_tensor too_large = data_of(1, 21, 25);
+    gops_options options = {.size = sizeof options, .data_channel_stride = 21 * 24};
+    gops_plan *plan = NULL, *made = NULL;
+    gops_error error = gops_fresh_error();
+    gops_conv_plan_create(&first, &filter_tensor, NULL, &options, &plan, NULL);
+    gops_test_check(gops_plan_reshape(plan, &larger, NULL, &made, &error) == GOPS_OK, "%s",
+                    error.message);
+    gops_arguments arguments = {.size = sizeof arguments, .data_stride = 15 * 21 * 24 - 1};
+    float x[1], y[1];
+    gops_packed_filter *filter = NULL;
+    static const float weights[3 * 7 * 5 * 3 * 2];
+    gops_filter_create(plan, weights, NULL, &filter, NULL);
+    arguments.data = x;
+    arguments.output = y;
+    arguments.filter = filter;
+    expect(gops_execute(made, &arguments, &error), &error, GOPS_INVALID,
+           "arguments.data_stride is 7559; an image has 7560 elements");
+    gops_filter_destroy(filter);
+    gops_plan_destroy(made);
+    expect(gops_plan_reshape(plan, &too_large, NULL, &made, &error), &error, GOPS_UNSUPPORTED,
+           "data_channel_stride is 504; a channel has 525 elements");
+    gops_plan_destroy(plan);
+    options = (gops_options){.size = sizeof options, .output_channel_stride = 17 * 22};
+    gops_conv_plan_create(&first, &filter_tensor, NULL, &options, &plan, NULL);
+    expect(gops_plan_reshape(plan, &larger, NULL, &made, &error), &error, GOPS_UNSUPPORTED,
+           "output_channel_stride is 374; a channel has 437 elements");
+    gops_plan_destroy(plan);
+}
+
 /* The cache keeps the latest used, and never more than its capacity. */
 static void cache_is_bounded(void)
 {
@@ -340,6 +373,7 @@ int main(void)
     static const gops_test_case cases[] = {{"refusals", refusals},
                                            {"shapes", shapes},
                                            {"strides_refused", strides_refused},
+                                           {"channel_strides_kept", channel_strides_kept},
                                            {"cache_is_bounded", cache_is_bounded},
                                            {"keys_are_complete", keys_are_complete},
                                            {"many_threads_ask", many_threads_ask},

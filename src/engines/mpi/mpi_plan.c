@@ -69,6 +69,13 @@ static gops_status read_options(const gops_options *given, gops_options *options
         return gops_mpi_fail(error, GOPS_UNSUPPORTED, "moments is %d; plans over MPI find them",
                              (int)options->moments);
     }
+    if (options->data_channel_stride != 0 || options->output_channel_stride != 0) {
+        return gops_mpi_fail(error, GOPS_UNSUPPORTED,
+                             "data_channel_stride is %lld and output_channel_stride %lld; plans "
+                             "over MPI take dense tensors",
+                             (long long)options->data_channel_stride,
+                             (long long)options->output_channel_stride);
+    }
     return GOPS_OK;
 }
 

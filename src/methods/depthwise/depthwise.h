@@ -101,7 +101,8 @@ typedef struct gops_depthwise_image {
     int64_t filters, filters_per_group, filter_in_group;
     int64_t height, width; /* of the data */
     int64_t first_row, rows, columns;
-    int64_t image_rows; /* of the whole output */
+    int64_t data_plane,
+        output_plane; /* from one image, and from the outputs of one filter, to the next */
     int64_t kernel_y, kernel_x;
     int64_t pad_y, pad_x;
     int64_t dilation_y, dilation_x;
@@ -115,11 +116,11 @@ typedef void gops_depthwise_image_fn(const gops_depthwise_image *image);
 static inline void gops_depthwise_image_next(gops_depthwise_image *image, int64_t size)
 {
     image->weights = (const char *)image->weights + image->kernel_y * image->kernel_x * size;
-    image->output = (char *)image->output + image->image_rows * image->columns * size;
+    image->output = (char *)image->output + image->output_plane * size;
     image->bias = image->bounds != NULL ? (const char *)image->bias + size : NULL;
     if (++image->filter_in_group == image->filters_per_group) {
         image->filter_in_group = 0;
-        image->data = (const char *)image->data + image->height * image->width * size;
+        image->data = (const char *)image->data + image->data_plane * size;
     }
 }
 

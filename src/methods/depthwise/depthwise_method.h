@@ -206,6 +206,19 @@ typedef struct gops_depthwise_image_plan {
     int64_t copy_bytes; /* of the converted data, which lie in the workspace before the sums */
 } gops_depthwise_image_plan;
 
+/* Converts the pixels of so many channels of the data, which then follow each other. */
+static inline void gops_depthwise_load(const gops_plan *plan, void *to, const void *from,
+                                       int64_t channels)
+{
+    const int64_t pixels = plan->conv.data_pixels, plane = plan->data_plane;
+    const int64_t together = plane == pixels ? channels : 1;
+    for (int64_t c = 0; c < channels; c += together) {
+        plan->type->load((unsigned char *)to + c * pixels * gops_compute_bytes(plan->type->compute),
+                         (const unsigned char *)from + c * plane * plan->type->bytes,
+                         together * pixels);
+    }
+}
+
 /* depthwise_image_run.c */
 void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_t item,
                               void *workspace);

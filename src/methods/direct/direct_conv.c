@@ -243,7 +243,7 @@ static void run_tile_rows(direct_item *item, int64_t first, int64_t count, bool 
      * stores, and wait until these are in the cache, behind the outputs of the tile before. */
     gops_direct_work *work = &item->work;
     work->output = NULL;
-    work->output_ld = stores ? pixels : plan->conv.output_pixels;
+    work->output_ld = stores ? pixels : plan->output_plane;
     for (int64_t tile_row = first; tile_row < first + count; tile_row++) {
         find_rows(item, tile_row);
         const int64_t start = work->start - x->pad_begin;
@@ -287,7 +287,7 @@ static void run_block(direct_item *item, const unsigned char *data, const unsign
     gops_epilogue_values bias;
     const gops_axis *x = &conv->axis[conv->axes - 1];
     item->work = (gops_direct_work){
-        .plane = conv->data_pixels,
+        .plane = item->plan->data_plane,
         .row_step = conv->axes > 1 ? conv->axis[conv->axes - 2].stride * x->data : 0,
         .rows = item->rows,
         .channels = item->channels,
@@ -299,7 +299,7 @@ static void run_block(direct_item *item, const unsigned char *data, const unsign
         const int64_t depth = gops_min(p->depth_block, conv->channels_in - c);
         const unsigned char *block = weights + c * conv->taps * item->step_bytes;
         item->work.channels_in = depth;
-        item->work.data = data + c * conv->data_pixels * bytes;
+        item->work.data = data + c * item->plan->data_plane * bytes;
         item->work.weights = block;
         item->work.accumulate = c > 0;
         prefetch_weights(item, block + depth * conv->taps * item->step_bytes, count * p->row_tiles);
@@ -340,7 +340,7 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
     for (int64_t group = of.groups.begin; group < of.groups.end; group++) {
         const int64_t image_group = of.image * conv->groups + group;
         const void *data =
-            gops_data_at(plan, job, of.image, image_group * conv->channels_in * conv->data_pixels);
+            gops_data_at(plan, job, of.image, image_group * conv->channels_in * plan->data_plane);
         for (int64_t row = rows.begin; row < rows.end; row += p->block_tile_rows) {
             for (int64_t b = part.begin; b < part.end; b++) {
                 const int64_t width = gops_min(p->mr, p->padded_channels - b * p->mr);
@@ -352,7 +352,7 @@ static void direct_run(const gops_plan *plan, const gops_job *job, int64_t index
                 item.tile = b + 1 < blocks ? p->tile : p->last_tile;
                 item.step_bytes = width * p->tile->size.per_vector * bytes;
                 item.element = (of.image * conv->groups * conv->channels_out + item.channel) *
-                               conv->output_pixels;
+                               plan->output_plane;
                 run_block(
                     &item, data,
                     (const unsigned char *)job->filter +

@@ -203,7 +203,7 @@ gops_direct_taps gops_direct_count_taps(const gops_plan *plan, const gops_direct
         weights_beyond_l1(plan, p, tile)
             ? (double)(tile->size.vectors * plan->kernels->vector_bytes) / L2_BYTES_PER_CYCLE
             : 0;
-    const double line = planes_conflict(plan, conv->data_pixels, p->depth_block)
+    const double line = planes_conflict(plan, plan->data_plane, p->depth_block)
                             ? CYCLES_PER_EVICTED_LINE / GOPS_CACHE_LINE
                             : 0;
     const double cut = tile->size.per_vector == 2 && gops_machine_has_large_l2(&plan->machine)
@@ -252,7 +252,7 @@ double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, 
     const double calls = (double)p->tile_rows * (double)p->row_tiles;
     const double sum_cycles = CYCLES_PER_SUM * (double)(p->padded_channels * p->rows * p->pixels) /
                               (double)kernels->lanes;
-    const double stores = planes_conflict(plan, conv->output_pixels, p->mr)
+    const double stores = planes_conflict(plan, plan->output_plane, p->mr)
                               ? CYCLES_PER_EVICTED_OUTPUT * (double)(p->padded_channels * p->rows)
                               : 0;
     const double last =
@@ -271,7 +271,7 @@ double gops_direct_estimate(const gops_plan *plan, const gops_direct_layout *p, 
                          plan->machine.l2_bytes / 2;
     const bool conflicts = plan->kernels->vector_bytes >= GOPS_CACHE_LINE &&
                            !gops_machine_has_large_l2(&plan->machine) &&
-                           planes_conflict(plan, conv->data_pixels, p->depth_block);
+                           planes_conflict(plan, plan->data_plane, p->depth_block);
     const double groups = (double)conv->batch * (double)conv->groups;
     const bool again =
         conv->taps == 1 && conv->output_pixels > 1 &&

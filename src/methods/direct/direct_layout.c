@@ -113,8 +113,7 @@ static bool fills_pages(const gops_plan *plan)
 {
     return plan->wanted_variant != 0
                ? plan->wanted_variant % 2 != 0
-               : plan->conv.data_pixels * gops_compute_bytes(plan->type->compute) >=
-                     GOPS_PAGE_BYTES;
+               : plan->data_plane * gops_compute_bytes(plan->type->compute) >= GOPS_PAGE_BYTES;
 }
 
 /* Input channels at a time: their weights stay in an eighth of the second level cache. The larger

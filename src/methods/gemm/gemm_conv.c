@@ -53,13 +53,13 @@ static const parameters *gemm_conv_read(const gops_plan *plan)
     return gops_read_parameters(plan);
 }
 
-static void fill_window(const gops_conv_geometry *conv, gops_window *window)
+static void fill_window(const gops_plan *plan, gops_window *window)
 {
     for (int a = 0; a < 3; a++) {
-        window->axis[a] = gops_zyx_axis(conv, a);
+        window->axis[a] = gops_zyx_axis(&plan->conv, a);
     }
-    window->data_pixels = conv->data_pixels;
-    window->taps = conv->taps;
+    window->data_plane = plan->data_plane;
+    window->taps = plan->conv.taps;
 }
 
 static bool is_pointwise(const gops_conv_geometry *conv)
@@ -199,9 +199,10 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     parameters *p = gops_parameters(plan);
     const gops_conv_geometry *conv = &plan->conv;
     *p = (parameters){.k = conv->k, .channels = conv->channels_out};
-    fill_window(conv, &p->window);
-    const bool narrow = conv->output_pixels <= GOPS_GEMM_MAX_SIZE;
-    p->pointwise = plan->type->native && narrow && is_pointwise(conv);
+    fill_window(plan, &p->window);
+    const bool narrow = plan->output_plane <= GOPS_GEMM_MAX_SIZE;
+    p->pointwise =
+        plan->type->native && plan->data_plane <= GOPS_GEMM_MAX_SIZE && is_pointwise(conv);
     /* A residual that is the output grows by the products, which is before the activation. */
     p->in_place = plan->type->native && narrow && !plan->residual_after;
     p->rows = p->k;
@@ -261,8 +262,8 @@ static gops_product lower(const gops_plan *plan, const block *at, int64_t row0, 
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     gops_product product = {.k = (int32_t)(row1 - row0), .n = (int32_t)at->columns};
     if (p->pointwise) {
-        product.b = at->data + (row0 * p->window.data_pixels + at->column0) * bytes;
-        product.ldb = (int32_t)p->window.data_pixels;
+        product.b = at->data + (row0 * p->window.data_plane + at->column0) * bytes;
+        product.ldb = (int32_t)p->window.data_plane;
     } else {
         const gops_columns part = {row0, row1, at->column0, at->column0 + at->columns,
                                    at->job->data_zero};
@@ -281,9 +282,9 @@ static void gemm_conv_store(const gops_plan *plan, const block *at, int64_t m, i
                             unsigned char *values, int64_t ld)
 {
     const int64_t channel = at->channel + m;
-    const int64_t first = (at->image * plan->conv.groups * plan->conv.channels_out + channel) *
-                              plan->conv.output_pixels +
-                          at->column0;
+    const int64_t first =
+        (at->image * plan->conv.groups * plan->conv.channels_out + channel) * plan->output_plane +
+        at->column0;
     gops_store_channels(plan, at->job, channel, first,
                         &(gops_store_values){values, ld, count, at->columns});
 }
@@ -311,7 +312,7 @@ static void run_in_place(const gops_plan *plan, const block *at, unsigned char *
 {
     const parameters *p = gemm_conv_read(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channels = plan->conv.channels_out, pixels = plan->conv.output_pixels;
+    const int64_t channels = plan->conv.channels_out, plane = plan->output_plane;
     const bool adds = gops_adds_in_place(at->job);
     for (int64_t row = 0; row < p->k; row += p->rows) {
         gops_product product = lower(plan, at, row, gops_min(row + p->rows, p->k), workspace);
@@ -319,8 +320,8 @@ static void run_in_place(const gops_plan *plan, const block *at, unsigned char *
         for (int64_t m = 0; m < channels; m += p->channels) {
             product.m = (int32_t)gops_min(p->channels, channels - m);
             product.a = at->filter + (m * p->k + row) * bytes;
-            product.c = at->output + (m * pixels + at->column0) * bytes;
-            product.ldc = (int32_t)pixels;
+            product.c = at->output + (m * plane + at->column0) * bytes;
+            product.ldc = (int32_t)plane;
             gops_gemm_run(&plan->gemm, plan->kernels, plan->type->compute, &product);
         }
     }
@@ -329,7 +330,7 @@ static void run_in_place(const gops_plan *plan, const block *at, unsigned char *
         block after = *at;
         rest.residual = adds ? NULL : rest.residual;
         after.job = &rest;
-        gemm_conv_store(plan, &after, 0, channels, at->output + at->column0 * bytes, pixels);
+        gemm_conv_store(plan, &after, 0, channels, at->output + at->column0 * bytes, plane);
     }
 }
 
@@ -346,9 +347,9 @@ static void gemm_conv_run(const gops_plan *plan, const gops_job *job, int64_t it
         .image = image_group / conv->groups,
         .channel = group * conv->channels_out,
         .data = gops_data_at(plan, job, image_group / conv->groups,
-                             image_group * conv->channels_in * conv->data_pixels),
+                             image_group * conv->channels_in * plan->data_plane),
         .filter = (const unsigned char *)job->filter + group * conv->channels_out * p->k * bytes,
-        .output = gops_output_at(plan, job, image_group * conv->channels_out * conv->output_pixels),
+        .output = gops_output_at(plan, job, image_group * conv->channels_out * plan->output_plane),
         .column0 = column0,
         .columns = gops_min(p->columns, conv->output_pixels - column0),
     };

@@ -192,7 +192,7 @@ static gops_status gemm_deconv_prepare(gops_plan *plan, int64_t worker_limit, go
         .tile_pixels = conv->output_pixels,
         /* A residual that is the output grows by the products, which is before the activation. */
         .in_place =
-            plan->type->native && conv->data_pixels <= GOPS_GEMM_MAX_SIZE && !plan->residual_after,
+            plan->type->native && plan->data_plane <= GOPS_GEMM_MAX_SIZE && !plan->residual_after,
     };
     fill_scatter(conv, &p->scatter);
     if (worker_limit != GOPS_UNLIMITED) {

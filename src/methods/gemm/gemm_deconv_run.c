@@ -89,7 +89,7 @@ static void multiply(const gops_plan *plan, const work_item *at, int64_t first, 
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t size = plan->type->bytes;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const unsigned char *data = at->data + c * conv->data_pixels * size;
+    const unsigned char *data = at->data + c * plan->data_plane * size;
     gops_product product = {
         .m = (int32_t)(at->channels * conv->taps),
         .n = (int32_t)count,
@@ -97,7 +97,7 @@ static void multiply(const gops_plan *plan, const work_item *at, int64_t first, 
         .a = at->filter + c * bytes,
         .lda = (int32_t)conv->channels_in,
         .b = data + first * size,
-        .ldb = (int32_t)conv->data_pixels,
+        .ldb = (int32_t)plan->data_plane,
         .accumulate = c > 0,
         .c = at->workspace,
         .ldc = (int32_t)count,
@@ -105,7 +105,7 @@ static void multiply(const gops_plan *plan, const work_item *at, int64_t first, 
     if (!p->in_place) {
         unsigned char *box = at->workspace + p->data_from;
         for (int64_t i = 0; i < depth; i++) {
-            load_box(plan, at, data + i * conv->data_pixels * size, first, count,
+            load_box(plan, at, data + i * plan->data_plane * size, first, count,
                      box + i * count * bytes);
         }
         product.b = box;
@@ -114,9 +114,10 @@ static void multiply(const gops_plan *plan, const work_item *at, int64_t first, 
     gops_gemm_run(&plan->gemm, plan->kernels, plan->type->compute, &product);
 }
 
-/* Adds the products of pixels first to first + count - 1 of the data box to the sums. */
+/* Adds the products of pixels first to first + count - 1 of the data box to the sums, whose channels are
+ * `ld` apart. */
 static void add_block(const gops_plan *plan, const work_item *at, int64_t first, int64_t count,
-                      unsigned char *sums, int64_t pixels)
+                      unsigned char *sums, int64_t ld)
 {
     const gops_gemm_deconv_parameters *p = gops_gemm_deconv_read(plan);
     const int64_t channels_in = plan->conv.channels_in;
@@ -124,22 +125,20 @@ static void add_block(const gops_plan *plan, const work_item *at, int64_t first,
     for (int64_t c = 0; c < channels_in; c += p->depth) {
         multiply(plan, at, first, count, c, gops_min(p->depth, channels_in - c));
     }
-    plan->kernels->gemm->col2im[plan->type->compute](&at->scatter, &block, at->workspace, sums,
-                                                     pixels);
+    plan->kernels->gemm->col2im[plan->type->compute](&at->scatter, &block, at->workspace, sums, ld);
 }
 
 /* Applies the post-ops to the tile, whose pixels of one channel are neighbours in memory, and
  * stores it. */
 static void gemm_deconv_store(const gops_plan *plan, const work_item *at, unsigned char *sums,
-                              int64_t pixels)
+                              int64_t ld, int64_t pixels)
 {
     int64_t offset = 0;
     for (int a = 0; a < plan->conv.axes; a++) {
         offset = offset * plan->conv.axis[a].output + at->scatter.axis[a].output0;
     }
-    gops_store_channels(plan, at->job, at->channel,
-                        at->first_channel * plan->conv.output_pixels + offset,
-                        &(gops_store_values){sums, pixels, at->channels, pixels});
+    gops_store_channels(plan, at->job, at->channel, at->first_channel * plan->output_plane + offset,
+                        &(gops_store_values){sums, ld, at->channels, pixels});
 }
 
 static void run_item(const gops_plan *plan, const work_item *at)
@@ -151,20 +150,21 @@ static void run_item(const gops_plan *plan, const work_item *at)
         pixels *= at->scatter.axis[a].output1 - at->scatter.axis[a].output0;
     }
     unsigned char *sums = p->in_place ? at->output : at->workspace + p->sums_from;
+    const int64_t ld = p->in_place ? plan->output_plane : pixels;
     const bool adds = p->in_place && gops_adds_in_place(at->job);
-    if (!adds) {
-        memset(sums, 0, (size_t)(at->channels * pixels * bytes));
+    for (int64_t c = 0; c < at->channels && !adds; c++) {
+        memset(sums + c * ld * bytes, 0, (size_t)(pixels * bytes));
     }
     for (int64_t first = 0; first < at->pixels; first += p->columns) {
         const int64_t count = gops_min(p->columns, at->pixels - first);
-        add_block(plan, at, first, count, sums, pixels);
+        add_block(plan, at, first, count, sums, ld);
     }
     if (!p->in_place || at->job->fused) {
         gops_job rest = *at->job;
         work_item after = *at;
         rest.residual = adds ? NULL : rest.residual;
         after.job = &rest;
-        gemm_deconv_store(plan, &after, sums, pixels);
+        gemm_deconv_store(plan, &after, sums, ld, pixels);
     }
 }
 
@@ -184,10 +184,10 @@ void gops_gemm_deconv_run(const gops_plan *plan, const gops_job *job, int64_t it
         .first_channel = first_channel,
         .scatter = p->scatter,
         .data = gops_data_at(plan, job, image_group / conv->groups,
-                             image_group * conv->channels_in * conv->data_pixels),
+                             image_group * conv->channels_in * plan->data_plane),
         .filter = (const unsigned char *)job->filter +
                   (group * conv->channels_out + channel) * conv->taps * conv->channels_in * bytes,
-        .output = gops_output_at(plan, job, first_channel * conv->output_pixels),
+        .output = gops_output_at(plan, job, first_channel * plan->output_plane),
         .channels = gops_min(p->channels, conv->channels_out - channel),
         .pixels = 1,
         .workspace = workspace,

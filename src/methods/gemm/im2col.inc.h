@@ -76,7 +76,7 @@ static void im2col(const gops_window *window, const gops_columns *block, const v
     for (int64_t r = block->row0; r < block->row1; r++, row += block->column1 - block->column0) {
         int64_t tap = r % window->taps;
         const int64_t taps[3] = {tap / kx / ky, tap / kx % ky, tap % kx};
-        const T *channel = (const T *)data + r / window->taps * window->data_pixels;
+        const T *channel = (const T *)data + r / window->taps * window->data_plane;
         im2col_row(window, block, channel, taps, row);
     }
 }

@@ -8,7 +8,7 @@
 
 typedef struct gops_window {
     gops_axis axis[3]; /* gops_zyx_axis */
-    int64_t data_pixels;
+    int64_t data_plane;
     int64_t taps;
 } gops_window;
 

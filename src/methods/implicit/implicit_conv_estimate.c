@@ -38,7 +38,7 @@ static const double BLOCKED_FROM_L2_SLOWER = 1.06;
 static bool planes_conflict(const gops_plan *plan, const gops_implicit *p)
 {
     return p->in_place &&
-           gops_machine_planes_conflict(&plan->machine, plan->conv.data_pixels,
+           gops_machine_planes_conflict(&plan->machine, plan->data_plane,
                                         gops_compute_bytes(plan->type->compute), p->planes);
 }
 

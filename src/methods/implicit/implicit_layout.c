@@ -189,6 +189,7 @@ bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, con
     if (many && p->boxes > 1 && p->granule == 1) {
         gops_implicit_even_boxes(plan, p, axes, axis, gops_mul_saturate(images, p->channel_blocks));
     }
+    p->padded.data_plane = plan->data_plane;
     return true;
 }
 
@@ -223,7 +224,8 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
     const bool wide = gops_tile_is_wide(p->form);
     const int64_t store = wide ? WIDE_STORE_STEPS : 0;
     const int64_t copy = !p->writes_outputs ? 0 : wide ? WIDE_COPY_STEPS : 8;
-    if (columns_through * (p->depth + store + copy) < columns * (p->depth + store)) {
+    if (gops_mul_saturate(columns_through, p->depth + store + copy) <
+        gops_mul_saturate(columns, p->depth + store)) {
         p->dense = p->writes_outputs = false;
         p->merged = 2;
         return columns_through;

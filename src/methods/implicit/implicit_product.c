@@ -233,7 +233,7 @@ static const void *find_data(const gops_plan *plan, const gops_job *job, int64_t
 {
     const gops_conv_geometry *conv = &plan->conv;
     return gops_data_at(plan, job, image_group / conv->groups,
-                        image_group * conv->channels_in * conv->data_pixels);
+                        image_group * conv->channels_in * plan->data_plane);
 }
 
 /* The padded copy of joined taps, quads or bf16. */
@@ -243,7 +243,7 @@ static void copy_joined(const gops_plan *plan, const gops_implicit *p, const int
     const bool bf16 = !plan->quantized;
     const gops_lanes_join join = gops_implicit_join(plan);
     const gops_lanes_source source =
-        bf16 ? (gops_lanes_source){.data = data, .apart = plan->conv.data_pixels}
+        bf16 ? (gops_lanes_source){.data = data, .apart = plan->data_plane}
              : gops_lanes_data(plan, job, data);
     gops_lanes_joined_fn *const copy =
         bf16 ? plan->kernels->bf16->joined : plan->kernels->lanes->joined;
@@ -336,7 +336,7 @@ static gops_implicit_next find_next(const gops_implicit *p, const gops_axis *axi
         .at = data + begin * row,
         .end = data + end * row,
         .bytes = (end - begin) * row,
-        .plane_bytes = plan->conv.data_pixels * plan->type->bytes,
+        .plane_bytes = plan->data_plane * plan->type->bytes,
         .planes = begin < end ? plan->conv.channels_in : 0,
     };
 }
@@ -358,7 +358,7 @@ void gops_implicit_begin(const gops_plan *plan, const gops_implicit *p, const go
         .channels = gops_min(p->channel_block, conv->channels_out - channel),
         .channel = channel,
         .channel_of_all = group * conv->channels_out + channel,
-        .element = (image_group * conv->channels_out + channel) * conv->output_pixels,
+        .element = (image_group * conv->channels_out + channel) * plan->output_plane,
         .workspace = workspace,
     };
     find_box(p, axis, number % p->boxes, &item->box);

@@ -18,7 +18,7 @@ static void fill_offsets(const gops_plan *plan, int64_t *offsets)
     gops_axis axis[GOPS_MAX_SPATIAL];
     const int axes = gops_implicit_axes(plan, p, axis);
     int64_t tap[GOPS_MAX_SPATIAL] = {0}, count = 1;
-    const int64_t plane = p->in_place ? plan->conv.data_pixels : p->padded.plane;
+    const int64_t plane = p->in_place ? plan->data_plane : p->padded.plane;
     const bool in_blocks = gops_implicit_in_blocks(plan, p);
     int64_t *const taps = in_blocks ? offsets + p->depth : offsets;
     for (int a = 0; a < axes; a++) {
@@ -91,7 +91,7 @@ static void store_added(const gops_implicit_item *item, int64_t element, const u
     const gops_plan *plan = item->plan;
     const gops_requantize_rows added = {.to = gops_output_at(plan, item->job, element),
                                         .residual = gops_residual_at(plan, item->job, element),
-                                        .ld = plan->conv.output_pixels,
+                                        .ld = plan->output_plane,
                                         .codes = codes,
                                         .codes_ld = ld,
                                         .rows = rows,
@@ -117,13 +117,13 @@ static void prefetch_outputs(const gops_implicit_item *item, int64_t first, int6
                              int64_t count)
 {
 #ifdef __x86_64__
-    const int64_t pixels = item->plan->conv.output_pixels;
+    const int64_t plane = item->plan->output_plane, pixels = item->plan->conv.output_pixels;
     const int64_t begin = pixel_of(&item->runs, first);
     const int64_t end = pixel_of(&item->runs, first + item->pass.count);
-    const int64_t some = gops_min(end, pixels - item->element % pixels) - begin;
+    const int64_t some = gops_min(end, pixels - item->element % plane) - begin;
     for (int64_t i = c; i < c + count; i++) {
         const unsigned char *line =
-            gops_output_at(item->plan, item->job, item->element + i * pixels + begin);
+            gops_output_at(item->plan, item->job, item->element + i * plane + begin);
         for (int64_t k = 0; k < some; k += GOPS_CACHE_LINE) {
             __asm__ volatile("prefetchw %0" : : "m"(line[k]));
         }
@@ -140,17 +140,17 @@ static void store_channels_form(const gops_implicit_item *item, const gops_epilo
 {
     const gops_plan *plan = item->plan;
     const gops_implicit_pass *pass = &item->pass;
-    const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels + first;
+    const int64_t plane = plan->output_plane, element = item->element + c * plane + first;
     const bool direct =
         plan->quantized ? tiles_finish(item) : plan->type->native && !gops_adds_in_place(item->job);
-    const int64_t ld = direct ? pixels : pass->count;
+    const int64_t ld = direct ? plane : pass->count;
     unsigned char *to = direct ? gops_output_at(plan, item->job, element)
                                : item->workspace + gops_implicit_read(plan)->transpose_begin;
     gops_lanes_transpose(item)(to, ld, pass->work.sums, pass->mr, count, pass->count);
     /* What lies in the output already is stored again only for its post-ops, while it is in the L1
      * cache. */
     const bool stores = !direct || (item->job->fused && !plan->quantized);
-    if (item->adds && pass->count == pixels) { /* channels without gaps */
+    if (item->adds && pass->count == plane) { /* channels without gaps */
         store_added(item, element, to, ld, 1, pass->count * count);
     } else if (item->adds) {
         store_added(item, element, to, ld, count, pass->count);
@@ -167,7 +167,7 @@ static void store_pixels_form(const gops_implicit_item *item, const gops_epilogu
 {
     const gops_pixel_runs *runs = &item->runs;
     const gops_implicit_pass *pass = &item->pass;
-    const int64_t pixels = item->plan->conv.output_pixels;
+    const int64_t plane = item->plan->output_plane;
     const bool copies = item->plan->quantized && item->result != GOPS_LANES_RAW;
     const int64_t bytes = copies ? gops_lanes_result_bytes(item->result) : pass->bytes;
     unsigned char *sums = pass->work.sums;
@@ -184,14 +184,14 @@ static void store_pixels_form(const gops_implicit_item *item, const gops_epilogu
             const int64_t x1 = gops_min(end, row * runs->pitch + runs->width);
             const int64_t to = (run * runs->rows + row) * runs->width + x0 - row * runs->pitch;
             if (item->adds && x0 < x1) {
-                store_added(item, item->element + c * pixels + to, sums + x0 - from,
+                store_added(item, item->element + c * plane + to, sums + x0 - from,
                             pass->work.sums_ld, count, x1 - x0);
                 continue;
             }
             unsigned char *at = sums + (x0 - from) * bytes;
-            const int64_t element = item->element + c * pixels + to;
+            const int64_t element = item->element + c * plane + to;
             for (int64_t i = 0; copies && i < count && x0 < x1; i++) {
-                copy_bytes(gops_output_at(item->plan, item->job, element + i * pixels),
+                copy_bytes(gops_output_at(item->plan, item->job, element + i * plane),
                            at + i * pass->work.sums_ld * bytes, (x1 - x0) * bytes);
             }
             if (!copies && x0 < x1) {
@@ -255,9 +255,9 @@ static void place_sums(gops_implicit_item *item, int64_t c, bool to_output)
         work->sums_ld = p->column_block * item->runs.step;
         return;
     }
-    const int64_t pixels = plan->conv.output_pixels, element = item->element + c * pixels;
+    const int64_t plane = plan->output_plane, element = item->element + c * plane;
     work->sums = gops_output_at(plan, item->job, element);
-    work->sums_ld = pixels;
+    work->sums_ld = plane;
     work->residual =
         item->whole->residual != NULL ? gops_residual_at(plan, item->whole, element) : NULL;
 }

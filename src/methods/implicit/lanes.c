@@ -116,7 +116,7 @@ gops_lanes_source gops_lanes_data(const gops_plan *plan, const gops_job *job, co
     const int32_t shift = gops_8_bit_shift(plan->type->type);
     return (gops_lanes_source){
         .data = data,
-        .apart = plan->conv.data_pixels,
+        .apart = plan->data_plane,
         .flip = (uint8_t)shift,
         .zero = (uint8_t)((int32_t)job->data_zero + shift),
     };

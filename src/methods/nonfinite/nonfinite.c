@@ -168,7 +168,7 @@ static void nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t it
     const int64_t next = transposed ? conv->channels_out : 1;
     block to = {.plan = plan,
                 .data = gops_data_at(plan, job, image_group / conv->groups,
-                                     image_group * conv->channels_in * conv->data_pixels)};
+                                     image_group * conv->channels_in * plan->data_plane)};
     int64_t rest = item % rows;
     for (int a = conv->axes - 2; a >= 0; a--) {
         to.output[a] = rest % conv->axis[a].output;
@@ -178,11 +178,12 @@ static void nonfinite_run(const gops_plan *plan, const gops_job *job, int64_t it
         to.count = gops_min(BLOCK, width - to.x);
         memset(&to.sums, 0, sizeof to.sums);
         for (int64_t c = 0; c < conv->channels_in; c++) {
-            add_channel(&to, to.data + c * conv->data_pixels * size,
+            add_channel(&to, to.data + c * plan->data_plane * size,
                         (const unsigned char *)job->filter +
                             (first + c * next) * conv->taps * filter_size);
         }
-        gops_store(plan, job, channel, item * width + to.x, to.count, &to.sums);
+        gops_store(plan, job, channel, plane * plan->output_plane + item % rows * width + to.x,
+                   to.count, &to.sums);
     }
 }
 

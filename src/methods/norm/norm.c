@@ -3,7 +3,8 @@
  *
  *     output = (data - mean) * (scale / sqrt(variance + epsilon)) + bias
  *
- * A group of channels is one contiguous range of the tensor. The first pass reads it once and finds
+ * A group of channels is one contiguous range of the tensor, or one for each channel where the caller leaves
+ * gaps between them. The first pass reads it once and finds
  * its moments, from which mean and variance follow (norm_floats.inc.h, or norm.inc.h where floats
  * do not suffice). The second pass reads it again, from the cache where the group fits there, and
  * applies them. It goes backwards through the channels: of a larger group at least the end, which
@@ -101,27 +102,50 @@ static gops_status norm_prepare(gops_plan *plan, int64_t worker_limit, gops_erro
     return GOPS_OK;
 }
 
-/* Normalizes elements first to end - 1 of a group that starts at element `start`, applies the
- * post-ops and rounds once, in blocks that stay in the first level cache. */
-static void apply_with_post_ops(const gops_plan *plan, const gops_job *job, int64_t image,
-                                int64_t start, int64_t first, int64_t end,
-                                const gops_scaling *scaling)
+/* Where element i of a group is in a tensor whose channels are `plane` apart. */
+static int64_t element_of(const gops_norm_geometry *norm, int64_t plane, int64_t group, int64_t i)
+{
+    return (group * norm->channels + i / norm->pixels) * plane + i % norm->pixels;
+}
+
+static bool has_gaps(const gops_plan *plan)
+{
+    return plan->data_plane > plan->norm.pixels || plan->output_plane > plan->norm.pixels;
+}
+
+/* Normalizes elements first to end - 1 of a group, which lie together, applies the post-ops and rounds once,
+ * in blocks that stay in the first level cache. */
+static void apply_with_post_ops(const gops_plan *plan, const gops_job *job, int64_t group,
+                                int64_t first, int64_t end, const gops_scaling *scaling)
 {
     enum { BLOCK = 1024 };
     union {
         float f32[BLOCK];
         double f64[BLOCK];
     } block; /* of the compute type */
+    const gops_norm_geometry *norm = &plan->norm;
     const gops_type_row *type = plan->type;
     for (int64_t last = end, i; last > first; last = i) {
         i = gops_max(first, (last - 1) / BLOCK * BLOCK);
-        const void *residual =
-            job->residual != NULL ? gops_residual_at(plan, job, start + i) : NULL;
+        const int64_t data = element_of(norm, plan->data_plane, group, i);
+        const int64_t output = element_of(norm, plan->output_plane, group, i);
+        const void *residual = job->residual != NULL ? gops_residual_at(plan, job, output) : NULL;
         plan->kernels->norm->apply_unrounded[type->index](
-            &block, gops_data_at(plan, job, image, start + i), i, last, scaling);
+            &block, gops_data_at(plan, job, group / norm->groups, data), i, last, scaling);
         gops_apply_post_ops(plan, job, type, 0, &block, NULL, residual, last - i);
-        type->store(gops_output_at(plan, job, start + i), &block, last - i);
+        type->store(gops_output_at(plan, job, output), &block, last - i);
     }
+}
+
+static void apply_without(const gops_plan *plan, const gops_job *job, int64_t group, int64_t first,
+                          int64_t end, const gops_scaling *scaling)
+{
+    const gops_norm_geometry *norm = &plan->norm;
+    const int64_t data = element_of(norm, plan->data_plane, group, first);
+    const int64_t output = element_of(norm, plan->output_plane, group, first);
+    plan->kernels->norm->apply[plan->type->index](
+        gops_output_at(plan, job, output), gops_data_at(plan, job, group / norm->groups, data),
+        first, end, scaling);
 }
 
 /* Normalizes elements first to end - 1 of a group. */
@@ -129,7 +153,6 @@ static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group
                        int64_t end, const gops_moments *moments)
 {
     const gops_norm_geometry *norm = &plan->norm;
-    const int64_t start = group * norm->channels * norm->pixels, image = group / norm->groups;
     const size_t channel = (size_t)(group % norm->groups * norm->channels);
     const size_t skipped = channel * (size_t)plan->type->bytes;
     const double variance = moments->squares / moments->count;
@@ -143,12 +166,9 @@ static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group
         .pixels = norm->pixels,
         .nontemporal = norm_layout_of(plan)->nontemporal && job->output != job->data,
     };
-    if (job->fused) {
-        apply_with_post_ops(plan, job, image, start, first, end, &scaling);
-    } else {
-        plan->kernels->norm->apply[plan->type->index](gops_output_at(plan, job, start + first),
-                                                      gops_data_at(plan, job, image, start + first),
-                                                      first, end, &scaling);
+    for (int64_t last = end, i; last > first; last = i) {
+        i = has_gaps(plan) ? gops_max(first, (last - 1) / norm->pixels * norm->pixels) : first;
+        (job->fused ? apply_with_post_ops : apply_without)(plan, job, group, i, last, &scaling);
     }
 }
 
@@ -165,11 +185,23 @@ static gops_moments norm_measure(const gops_plan *plan, const gops_job *job, int
                                  int64_t first, int64_t end)
 {
     const gops_norm_geometry *norm = &plan->norm;
-    const int64_t start = group * norm->channels * norm->pixels + first;
-    void *output =
-        norm_layout_of(plan)->prefetches_outputs ? gops_output_at(plan, job, start) : NULL;
-    return plan->kernels->norm->measure[plan->type->index](
-        gops_data_at(plan, job, group / norm->groups, start), end - first, output);
+    gops_moments all = {.count = 0};
+    for (int64_t i = first, next; i < end; i = next) {
+        next = has_gaps(plan) ? gops_min(end, i - i % norm->pixels + norm->pixels) : end;
+        const int64_t data = element_of(norm, plan->data_plane, group, i);
+        void *output =
+            norm_layout_of(plan)->prefetches_outputs
+                ? gops_output_at(plan, job, element_of(norm, plan->output_plane, group, i))
+                : NULL;
+        const gops_moments some = plan->kernels->norm->measure[plan->type->index](
+            gops_data_at(plan, job, group / norm->groups, data), next - i, output);
+        if (i == first) {
+            all = some;
+        } else {
+            gops_moments_merge(&all, &some);
+        }
+    }
+    return all;
 }
 
 static gops_moments merge_blocks(const gops_moments *blocks, int64_t count)

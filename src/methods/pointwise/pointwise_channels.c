@@ -75,15 +75,14 @@ static void find_columns(channels_item *item, int64_t panel)
     const gops_plan *plan = item->plan;
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise_channels_layout *p = gops_pointwise_channels_layout_of(plan);
-    const int64_t group_data = conv->channels_in * conv->data_pixels;
-    const int64_t image_data = conv->groups * group_data;
+    const int64_t group_data = conv->channels_in * plan->data_plane;
     item->first_column = gops_even_begin(&p->panels, panel);
     item->count = gops_even_size(&p->panels, panel);
     if (p->across_images) {
         for (int64_t i = 0; i < item->count; i++) {
             const int64_t image = item->first_column + i;
-            item->columns[i] =
-                gops_data_at(plan, item->job, image, image * image_data + item->group * group_data);
+            item->columns[i] = gops_data_at(plan, item->job, image,
+                                            image * plan->image_data + item->group * group_data);
         }
         return;
     }
@@ -94,7 +93,7 @@ static void find_columns(channels_item *item, int64_t panel)
     for (int64_t r = 0; r < row_count; r++) {
         const unsigned char *from =
             gops_data_at(plan, item->job, item->run,
-                         item->run * image_data + item->group * group_data + rows[r].from);
+                         item->run * plan->image_data + item->group * group_data + rows[r].from);
         for (int64_t i = 0; i < rows[r].count; i++) {
             *to++ = from + i * stride;
         }
@@ -113,12 +112,11 @@ static void run_tiles(const channels_item *item, gops_pointwise_channels_work wo
     const gops_even_split tiles = gops_split_evenly(item->count, kernels->max_columns);
     const void *columns[GOPS_POINTWISE_MAX_COLUMNS];
     work.columns = columns;
-    work.data_ld = plan->conv.data_pixels;
+    work.data_ld = plan->data_plane;
     for (int64_t t = 0, j = 0; t < tiles.count; t++) {
         const int64_t count = gops_even_size(&tiles, t);
         for (int64_t i = 0; i < count; i++) {
-            columns[i] =
-                (const unsigned char *)item->columns[j + i] + c * plan->conv.data_pixels * bytes;
+            columns[i] = (const unsigned char *)item->columns[j + i] + c * plan->data_plane * bytes;
         }
         work.prefetches = t == 0;
         work.kept = c > 0 ? item->sums + j * ld : NULL;
@@ -136,13 +134,13 @@ static void store_pixels(const channels_item *item, int64_t channel, int64_t cha
 {
     const gops_plan *plan = item->plan;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
-    const int64_t pixels = plan->conv.output_pixels;
+    const int64_t plane = plan->output_plane;
     const int64_t first =
-        ((item->run * plan->conv.groups * plan->conv.channels_out) + channel) * pixels +
+        ((item->run * plan->conv.groups * plan->conv.channels_out) + channel) * plane +
         item->first_column;
     if (!item->rest->fused) {
-        kernels->transpose(gops_output_at(plan, item->rest, first), pixels, item->sums, ld,
-                           channels, item->count);
+        kernels->transpose(gops_output_at(plan, item->rest, first), plane, item->sums, ld, channels,
+                           item->count);
         return;
     }
     kernels->transpose(item->transposed, item->count, item->sums, ld, channels, item->count);

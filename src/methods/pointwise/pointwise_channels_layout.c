@@ -126,7 +126,7 @@ static void lay_out(const gops_plan *plan, const gops_pointwise *kernels,
     /* What is stored for channels side by side cannot tell them apart, as slopes would need, and is
      * given the residual with the sums. */
     const bool alike = gops_epilogue_ends_alike(plan);
-    *p = (gops_pointwise_channels_layout){.across_images = conv->output_pixels == 1 && alike};
+    *p = (gops_pointwise_channels_layout){.across_images = plan->output_plane == 1 && alike};
     p->runs = p->across_images ? 1 : conv->batch;
     p->columns = p->across_images ? conv->batch : conv->output_pixels;
     p->blocks = gops_split_evenly(gops_ceil_div(conv->channels_out, kernels->lanes),

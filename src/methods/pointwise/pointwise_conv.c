@@ -131,7 +131,7 @@ static void copy_panel(const pointwise_item *item, const pointwise_panel *panel,
     const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const unsigned char *channel = item->data + c * conv->data_pixels * bytes;
+    const unsigned char *channel = item->data + c * plan->data_plane * bytes;
     if (p->gathers) {
         gops_pointwise_row rows[GOPS_POINTWISE_MAX_PIXELS];
         const gops_pointwise_gather gather = {
@@ -140,9 +140,9 @@ static void copy_panel(const pointwise_item *item, const pointwise_panel *panel,
             .stride = conv->axis[conv->axes - 1].stride,
             .ld = copy_ld(plan, panel),
         };
-        kernels->gather_panel(to, &gather, channel, conv->data_pixels, depth);
+        kernels->gather_panel(to, &gather, channel, plan->data_plane, depth);
     } else {
-        kernels->copy_panel(to, panel->vectors, channel + panel->pixel * bytes, conv->data_pixels,
+        kernels->copy_panel(to, panel->vectors, channel + panel->pixel * bytes, plan->data_plane,
                             depth, panel->count);
     }
 }
@@ -162,7 +162,6 @@ static const void *find_panel(const pointwise_item *item, const pointwise_panel 
 {
     const gops_plan *plan = item->plan;
     const gops_pointwise_layout *p = gops_pointwise_layout_of(plan);
-    const gops_conv_geometry *conv = &plan->conv;
     const gops_pointwise *kernels = plan->kernels->pointwise[plan->type->compute];
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     *ld = copy_ld(plan, panel);
@@ -173,8 +172,8 @@ static const void *find_panel(const pointwise_item *item, const pointwise_panel 
         copy_panel(item, panel, c, depth, panel->copy);
         return panel->copy;
     }
-    *ld = conv->data_pixels;
-    return item->data + (c * conv->data_pixels + panel->pixel) * bytes;
+    *ld = plan->data_plane;
+    return item->data + (c * plan->data_plane + panel->pixel) * bytes;
 }
 
 /* Has the kernel apply the epilogue to channels of the group from `channel` on. */
@@ -218,7 +217,7 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
     gops_pointwise_work *work = &panel->work;
     for (int64_t b = first; b < end; b += step) {
         const int64_t channel = gops_even_begin(&p->blocks, b);
-        const int64_t element = item->element + channel * plan->conv.output_pixels + panel->pixel;
+        const int64_t element = item->element + channel * plan->output_plane + panel->pixel;
         work->blocks = gops_min(step, end - b);
         work->weights = panel->weights + channel * work->depth * bytes;
         work->sums =
@@ -229,7 +228,7 @@ static void run_blocks(const pointwise_item *item, pointwise_panel *panel, int64
             work->output_ld = panel->panels * copy_ld(plan, panel);
         } else if (last_depth) {
             work->output = gops_output_at(plan, item->rest, element);
-            work->output_ld = plan->conv.output_pixels;
+            work->output_ld = plan->output_plane;
         }
         work->bounds = NULL;
         if (last_depth && item->epilogue->applies) {
@@ -281,9 +280,9 @@ static void run_panel(const pointwise_item *item, pointwise_panel *panel)
         if (prefetches && (!last_depth || panel->index + panel->panels < p->panels.count)) {
             const int64_t next = last_depth
                                      ? panel->pixel + panel->panels * panel->count
-                                     : (c + p->depth_block) * conv->data_pixels + panel->pixel;
+                                     : (c + p->depth_block) * plan->data_plane + panel->pixel;
             work->next = item->data + next * bytes;
-            work->next_ld = conv->data_pixels;
+            work->next_ld = plan->data_plane;
         }
         panel->weights = item->weights + c * conv->channels_out * bytes;
         work->accumulate = c > 0;
@@ -302,7 +301,7 @@ static void set_group(pointwise_item *item, int64_t image_group)
     const gops_conv_geometry *conv = &item->plan->conv;
     item->image_group = image_group;
     item->data = gops_data_at(item->plan, item->job, image_group / conv->groups,
-                              image_group * conv->channels_in * conv->data_pixels);
+                              image_group * conv->channels_in * item->plan->data_plane);
 }
 
 /* An item before the barrier: a panel for the items after it. */
@@ -357,7 +356,7 @@ static void pointwise_run(const gops_plan *plan, const gops_job *job, int64_t in
         item.weights = (const unsigned char *)job->filter +
                        group * conv->channels_out * conv->channels_in * bytes;
         item.channel = group * conv->channels_out;
-        item.element = image_group * conv->channels_out * conv->output_pixels;
+        item.element = image_group * conv->channels_out * plan->output_plane;
         for (int64_t i = of.panels.begin; i < of.panels.end; i += panel.panels) {
             set_panel(plan, i, gops_min(p->max_panels, of.panels.end - i), &panel);
             run_panel(&item, &panel);

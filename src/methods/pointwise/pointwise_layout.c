@@ -108,10 +108,9 @@ static double store_cycles(const gops_plan *plan)
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t lines =
         gops_mul_saturate(conv->channels_out, conv->output_pixels) / (GOPS_CACHE_LINE / bytes);
-    const bool share = conv->channels_out > FEW_CHANNELS &&
-                       lines / 3 < plan->machine.l2_bytes / GOPS_CACHE_LINE &&
-                       gops_machine_planes_conflict(&plan->machine, conv->output_pixels, bytes,
-                                                    conv->channels_out);
+    const bool share =
+        conv->channels_out > FEW_CHANNELS && lines / 3 < plan->machine.l2_bytes / GOPS_CACHE_LINE &&
+        gops_machine_planes_conflict(&plan->machine, plan->output_plane, bytes, conv->channels_out);
     return share ? CYCLES_PER_SHARED_LINE * (double)lines : 0;
 }
 
@@ -212,9 +211,9 @@ static bool panel_straddles(const gops_plan *plan, const gops_pointwise_layout *
     const bool whole_lines = kernels->lanes * bytes == GOPS_CACHE_LINE;
     const int64_t unaligned = panel + GOPS_CACHE_LINE - kernels->lanes * bytes;
     return p->item_blocks >= STRADDLED_BLOCKS &&
-           (whole_lines ? p->unit % kernels->lanes != 0 ||
-                              plan->conv.data_pixels * bytes % GOPS_CACHE_LINE != 0
-                        : p->depth_block * unaligned >= plan->machine.l1_bytes / 2);
+           (whole_lines
+                ? p->unit % kernels->lanes != 0 || plan->data_plane * bytes % GOPS_CACHE_LINE != 0
+                : p->depth_block * unaligned >= plan->machine.l1_bytes / 2);
 }
 
 /* Whether the lines of a panel evict each other. Considers as many channels as fill three quarters of the L1 cache, and
@@ -227,7 +226,7 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
     const int64_t ways = plan->machine.l1_bytes / GOPS_WAY_BYTES - 1;
     const int64_t lines = gops_ceil_div(panel, GOPS_CACHE_LINE);
     const int64_t step =
-        plan->conv.data_pixels % GOPS_WAY_BYTES * gops_compute_bytes(plan->type->compute);
+        plan->data_plane % GOPS_WAY_BYTES * gops_compute_bytes(plan->type->compute);
     int64_t taken[SETS] = {0}, lost = 0;
     const int64_t depth = gops_min(p->depth_block, ways * SETS * 3 / 4 / lines);
     if (p->blocks.count < CONFLICT_BLOCKS) {
@@ -252,7 +251,7 @@ static bool panel_conflicts(const gops_plan *plan, const gops_pointwise_layout *
 static bool panel_scatters(const gops_plan *plan, const gops_pointwise_layout *p, int64_t panel)
 {
     const bool large_l2 = gops_machine_has_large_l2(&plan->machine);
-    const int64_t plane = plan->conv.data_pixels * gops_compute_bytes(plan->type->compute);
+    const int64_t plane = plan->data_plane * gops_compute_bytes(plan->type->compute);
     const bool far = plane >= (large_l2 ? GOPS_PAGE_BYTES / 2 : GOPS_PAGE_BYTES) &&
                      p->depth_block * panel > plan->machine.l1_bytes * 3 / 4;
     return p->item_blocks >= COPY_BLOCKS &&

@@ -51,12 +51,12 @@ static void fill_offsets(const gops_subconv_work *work, const gops_subconv_produ
 static void fill_tables(const gops_subconv_work *work)
 {
     const gops_subconv_parameters *p = gops_subconv_read(work->item.plan);
-    const gops_conv_geometry *conv = &work->item.plan->conv;
     const gops_subconv_geometry *geometry = &work->geometry;
     gops_subconv_row *rows = (gops_subconv_row *)(void *)(work->item.workspace + p->rows_begin);
     gops_subconv_product_size *size = product_sizes(work);
     int64_t *offsets = offset_tables(work);
-    const int64_t plane = p->implicit.in_place ? conv->data_pixels : p->implicit.padded.plane;
+    const int64_t plane =
+        p->implicit.in_place ? work->item.plan->data_plane : p->implicit.padded.plane;
     gops_subconv_product product;
     int64_t row = 0, rows_before = 0;
     gops_subconv_first_product(geometry, &product);

@@ -51,7 +51,7 @@ static bool store_byte_pairs(const gops_subconv_work *work, const position_run *
         .to = gops_output_at(plan, work->item.job, to),
         .even = sums + residues[0].row * work->sums_ld + run->from,
         .odd = sums + residues[1].row * work->sums_ld + run->from,
-        .to_ld = plan->conv.output_pixels,
+        .to_ld = plan->output_plane,
         .from_ld = residues[0].step * work->sums_ld,
         .rows = channels,
         .count = run->count,
@@ -87,7 +87,7 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
     const bool to_output = (work->finished || (plan->type->native && !work->item.job->fused)) &&
                            end - begin == run->count * last->stride;
     const gops_subconv_row *residues = &table[outer * last->stride];
-    const int64_t to_first = work->item.element + c * conv->output_pixels + row + first;
+    const int64_t to_first = work->item.element + c * plan->output_plane + row + first;
     if (to_output && store_byte_pairs(work, run, residues, count, to_first)) {
         return;
     }
@@ -97,7 +97,7 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
             const int64_t index = (of->row + i * of->step) * work->sums_ld + run->from;
             rows[x] = of->row >= 0 ? sums + index * bytes : NULL;
         }
-        const int64_t to = to_first + i * conv->output_pixels + begin;
+        const int64_t to = to_first + i * plan->output_plane + begin;
         if (to_output) {
             work->interleave(gops_output_at(plan, work->item.job, to), rows, last->stride,
                              run->count);
@@ -118,13 +118,16 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
 static void store_single_position(const gops_subconv_work *work, int64_t c, int64_t count)
 {
     const gops_plan *plan = work->item.plan;
-    const int64_t pixels = plan->conv.output_pixels;
+    const int64_t pixels = plan->conv.output_pixels, plane = plan->output_plane;
     const int64_t bytes = work->sum_bytes;
     unsigned char *sums = work->item.workspace + gops_subconv_read(plan)->implicit.sums_begin;
-    const int64_t element = work->item.element + c * pixels;
+    const int64_t element = work->item.element + c * plane;
     if (work->finished || (plan->type->native && !work->item.job->fused)) {
-        memcpy(gops_output_at(plan, work->item.job, element), sums,
-               (size_t)(count * pixels * bytes));
+        const int64_t together = plane == pixels ? count : 1; /* channels */
+        for (int64_t i = 0; i < count; i += together) {
+            memcpy(gops_output_at(plan, work->item.job, element + i * plane),
+                   sums + i * pixels * bytes, (size_t)(together * pixels * bytes));
+        }
         return;
     }
     gops_store_channels(plan, work->item.job, work->item.channel_of_all + c, element,

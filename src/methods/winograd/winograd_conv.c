@@ -169,9 +169,9 @@ static void transform_data(const gops_plan *plan, const gops_job *job,
     for (int64_t v = vectors.begin; v < vectors.end; v++) {
         const int64_t channel = image_group * conv->channels_in + v * channels;
         gops_winograd_input input = {
-            .data = gops_data_at(plan, job, block->image, channel * conv->data_pixels),
+            .data = gops_data_at(plan, job, block->image, channel * plan->data_plane),
             .channels = gops_min(channels, conv->channels_in - v * channels),
-            .plane = conv->data_pixels,
+            .plane = plan->data_plane,
             .height = conv->axis[0].data,
             .width = conv->axis[1].data,
             .pixels = pixels,
@@ -216,7 +216,7 @@ static void store_sums(const gops_plan *plan, const gops_job *job, const gops_ep
     for (int64_t tile = block->tiles.begin; tile < block->tiles.end; tile += output.tiles) {
         const int64_t y = tile / p->row_tiles * p->m, x = tile % p->row_tiles * p->m;
         const int64_t first =
-            (block->image * conv->groups * conv->channels_out + channel) * conv->output_pixels +
+            (block->image * conv->groups * conv->channels_out + channel) * plan->output_plane +
             y * width + x;
         output.tiles = gops_winograd_row_tiles(p, tile, block->tiles.end, p->output_tiles);
         output.rows = gops_min(p->m, conv->axis[0].output - y);
@@ -225,7 +225,7 @@ static void store_sums(const gops_plan *plan, const gops_job *job, const gops_ep
                       (tile - block->tiles.begin) * vectors * kernels->lanes * bytes;
         if (!rest->fused) {
             output.output = gops_output_at(plan, rest, first);
-            output.output_plane = conv->output_pixels;
+            output.output_plane = plan->output_plane;
             output.output_row = width;
             kernels->output[p->form](&output);
             continue;

@@ -52,8 +52,7 @@ void gops_winograd_interleave(const gops_implicit_item *item,
         }
         if (o >= 0 && o < y->output && begin < end) {
             interleave_row(item, item->channel_of_all + channel,
-                           positions->element + channel * plan->conv.output_pixels + o * x->output +
-                               left,
+                           positions->element + channel * plan->output_plane + o * x->output + left,
                            residues, count, begin, end, scratch);
         }
     }

@@ -76,11 +76,11 @@ void gops_winograd_pack_quantized(const gops_plan *plan, const void *weights,
 static void store_row(const gops_implicit_item *item, const gops_winograd_positions *positions)
 {
     const gops_plan *plan = item->plan;
-    const int64_t pixels = plan->conv.output_pixels, count = positions->count;
+    const int64_t count = positions->count;
     const int64_t element =
         positions->element + positions->y * plan->conv.axis[1].output + positions->x;
     if (item->result != GOPS_LANES_RAW) {
-        gops_lanes_transpose(item)(gops_output_at(plan, item->job, element), pixels,
+        gops_lanes_transpose(item)(gops_output_at(plan, item->job, element), plan->output_plane,
                                    positions->from, positions->ld, item->channels, count);
         return;
     }
@@ -128,7 +128,7 @@ void gops_winograd_store_quantized(const gops_plan *plan, const gops_job *job,
         for (int64_t i = 0; i < gops_min(p->m, p->outputs[0] - y); i++) {
             const gops_winograd_positions positions = {
                 .element = (block->image * conv->groups * conv->channels_out + channel) *
-                           conv->output_pixels,
+                           plan->output_plane,
                 .y = y + i,
                 .x = x,
                 .count = gops_min(p->m * output.tiles, p->outputs[1] - x),

@@ -279,7 +279,9 @@ static gops_problem random_quantized(gops_problem_operation operation, gops_test
 {
     const gops_random_shape shape =
         gops_test_random_chance(random, 30) ? GOPS_RANDOM_DEPTHWISE : GOPS_RANDOM_ANY;
-    return gops_random_quantized(operation, shape, &quantization, random);
+    gops_problem problem = gops_random_quantized(operation, shape, &quantization, random);
+    problem.data_channel_gap = problem.output_channel_gap = 0; /* refused */
+    return problem;
 }
 
 /* NULL, or one of the algorithms that have parts; it need not serve the problem. */

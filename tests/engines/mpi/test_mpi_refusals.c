@@ -65,6 +65,13 @@ static void plans_refused(void)
     expect(
         gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, &options, &plan, &error),
         &error, GOPS_UNSUPPORTED, "moments is 1; plans over MPI find them");
+    options = (gops_options)GOPS_OPTIONS_INIT;
+    options.output_channel_stride = wrong() ? 1009 : 0;
+    expect(
+        gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, &options, &plan, &error),
+        &error, GOPS_UNSUPPORTED,
+        "data_channel_stride is 0 and output_channel_stride 1009; plans over MPI take dense "
+        "tensors");
     expect(gops_mpi_conv_plan_create(spread, &data, &filter_tensor, &padded, NULL,
                                      wrong() ? NULL : &plan, &error),
            &error, GOPS_INVALID, "plan is NULL");

@@ -138,7 +138,7 @@ static double blocked_estimate(const gops_plan *plan, const blocked_plan *p)
     const double taps =
         (double)conv->taps / (double)(axis[0].subconvs * axis[1].subconvs * axis[2].subconvs);
     const bool conflicts = gops_machine_planes_conflict(
-        &plan->machine, conv->data_pixels, plan->type->bytes, gops_depthwise_lanes(plan));
+        &plan->machine, plan->data_plane, plan->type->bytes, gops_depthwise_lanes(plan));
     const double move = conversion * (conflicts ? conflict_slower : 1) *
                         (plan->kernels->vector_bytes == AVX2_BYTES && beyond_l1 ? 1.5 : 1);
     return (double)plan->items * item + blocks * move * cost.in * (double)conv->data_pixels +
@@ -288,13 +288,14 @@ static void store_channels(const gops_plan *plan, const gops_job *job, const blo
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t pixels = conv->output_pixels, filters = conv->channels_out;
+    const int64_t pixels = conv->output_pixels;
+    const int64_t apart = conv->channels_out * plan->output_plane;
     const bool native = plan->output_type->native && !gops_adds_in_place(job);
     unsigned char *values = native ? gops_output_at(plan, job, first) : at->ws.staging;
-    const int64_t pitch = native ? filters * pixels : pixels;
+    const int64_t pitch = native ? apart : pixels;
     blocked_kernels(plan)->from_blocked(values, pitch, at->ws.sums, channels, pixels);
     for (int64_t c = 0; c < channels && (!native || job->fused); c++) {
-        gops_store(plan, job, channel + c * filters, first + c * filters * pixels, pixels,
+        gops_store(plan, job, channel + c * conv->channels_out, first + c * apart, pixels,
                    values + c * pitch * bytes);
     }
 }
@@ -313,12 +314,13 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
     const unsigned char *weights = (const unsigned char *)job->filter +
                                    gops_depthwise_blocked_offset(plan) +
                                    group / lanes * filters * filter_bytes;
-    const void *data = gops_data_at(plan, job, image, plane * conv->data_pixels);
+    const void *data = gops_data_at(plan, job, image, plane * plan->data_plane);
     if (!plan->type->native) {
-        plan->type->load(at->ws.staging, data, channels * conv->data_pixels);
+        gops_depthwise_load(plan, at->ws.staging, data, channels);
         data = at->ws.staging;
     }
-    blocked_kernels(plan)->to_blocked(at->ws.copy, at->ws.positions, data, conv->data_pixels,
+    blocked_kernels(plan)->to_blocked(at->ws.copy, at->ws.positions, data,
+                                      plan->type->native ? plan->data_plane : conv->data_pixels,
                                       channels, conv->data_pixels);
     for (int64_t m = 0; m < filters; m++) {
         if (at->bounds != NULL) {
@@ -341,7 +343,7 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
             }
         }
         store_channels(plan, job, at, group * filters + m, channels,
-                       (plane * filters + m) * conv->output_pixels);
+                       (plane * filters + m) * plan->output_plane);
     }
 }
 

@@ -12,13 +12,13 @@ static void image_store(const gops_plan *plan, const gops_job *job,
                         const gops_depthwise_image *image, bool activates_alone, int64_t channel,
                         int64_t start, unsigned char *sums)
 {
-    const int64_t pixels = plan->conv.output_pixels, rows = image->rows * image->columns;
-    if ((!job->fused || activates_alone) && rows == pixels) {
-        gops_store(plan, job, channel, start, image->filters * pixels, sums);
+    const int64_t rows = image->rows * image->columns;
+    if ((!job->fused || activates_alone) && rows == plan->output_plane) {
+        gops_store(plan, job, channel, start, image->filters * rows, sums);
         return;
     }
     gops_store_channels(plan, job, channel, start,
-                        &(gops_store_values){sums, pixels, image->filters, rows});
+                        &(gops_store_values){sums, image->output_plane, image->filters, rows});
 }
 
 /* What all calls of an item have in common. */
@@ -35,7 +35,8 @@ static gops_depthwise_image image_of(const gops_plan *plan, const gops_epilogue 
         .first_row = first_row,
         .rows = gops_min(p->row_block, y->output - first_row),
         .columns = x->output,
-        .image_rows = y->output,
+        .data_plane = p->converts ? plan->conv.data_pixels : plan->data_plane,
+        .output_plane = p->converts ? plan->conv.output_pixels : plan->output_plane,
         .kernel_y = y->kernel,
         .kernel_x = x->kernel,
         .pad_y = y->pad,
@@ -72,11 +73,11 @@ void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_
     for (; filter < end; filter += image.filters) {
         const int64_t plane = filter / conv->channels_out;
         const int64_t channel = filter % channels;
-        const int64_t start = filter * conv->output_pixels + image.first_row * image.columns;
+        const int64_t start = filter * plan->output_plane + image.first_row * image.columns;
         /* Only the filters of one image of the batch follow each other in memory. */
         image.filters = gops_min(gops_min(end - filter, call_filters), channels - channel);
         image.filter_in_group = filter % conv->channels_out;
-        image.data = gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels);
+        image.data = gops_data_at(plan, job, plane / conv->groups, plane * plan->data_plane);
         image.weights = (const char *)job->filter + channel * conv->taps * size;
         if (epilogue.applies) {
             gops_epilogue_bias(plan, job, channel, 1, image.filters, image.filters, &bias);
@@ -84,7 +85,7 @@ void gops_depthwise_image_run(const gops_plan *plan, const gops_job *job, int64_
         if (p->converts) {
             const int64_t planes =
                 gops_ceil_div(image.filter_in_group + image.filters, conv->channels_out);
-            plan->type->load(workspace, image.data, planes * conv->data_pixels);
+            gops_depthwise_load(plan, workspace, image.data, planes);
             image.data = workspace;
         }
         image.output = to_workspace ? sums : gops_output_at(plan, job, start);

@@ -124,7 +124,7 @@ static void fill_rows(block *at)
         .from_step = y->step * x->data,
         .to_step = at->p->pitch,
         .columns = end - begin,
-        .from_plane = at->plan->conv.data_pixels,
+        .from_plane = at->plan->data_plane,
         .to_plane = at->p->copy,
         .flip = (uint8_t)offset,
         .zero = (int16_t)((int32_t)at->job->data_zero + offset),
@@ -265,7 +265,7 @@ static void run_residue(block *at, int64_t group, int64_t count, int64_t c, int6
     const gops_conv_geometry *conv = &at->plan->conv;
     const gops_pairs_plan *p = at->p;
     const gops_depthwise_axis *axis = p->axis;
-    const int64_t outputs = conv->channels_out * conv->output_pixels;
+    const int64_t outputs = conv->channels_out * at->plan->output_plane;
     const int64_t channel = group * conv->channels_out + c;
     const gops_pairs_subconv *subconvs =
         at->subconvs + (z * axis[1].subconvs + y) * axis[2].subconvs;
@@ -305,7 +305,7 @@ static void run_planes(block *at, int64_t group, int64_t count, int64_t first)
 {
     const gops_conv_geometry *conv = &at->plan->conv;
     const gops_depthwise_axis *axis = at->p->axis;
-    for (int64_t c = 0; c < conv->channels_out; c++, first += conv->output_pixels) {
+    for (int64_t c = 0; c < conv->channels_out; c++, first += at->plan->output_plane) {
         for (int64_t z = 0; z < axis[0].subconvs; z++) {
             for (int64_t y = 0; y < axis[1].subconvs; y++) {
                 run_residue(at, group, count, c, z, y, first);
@@ -335,7 +335,7 @@ static void fill_call(block *at)
         .to_step = at->p->axis[1].subconvs * x->output,
         .columns = gops_min(at->count[2] * x->subconvs, x->output - at->first[2] * x->subconvs),
         .from_plane = outputs,
-        .to_plane = channels_out * plan->conv.output_pixels,
+        .to_plane = channels_out * plan->output_plane,
         .ways = x->subconvs,
         .apart = at->p->positions,
     };
@@ -382,8 +382,8 @@ void gops_depthwise_pairs_run(const gops_plan *plan, const gops_job *job, int64_
     while (plane < end) {
         const int64_t image = plane / conv->groups, group = plane % conv->groups;
         const int64_t count = gops_min(gops_min(p->batch, end - plane), conv->groups - group);
-        copy_channels(&at, gops_data_at(plan, job, image, plane * conv->data_pixels), count);
-        run_planes(&at, group, count, plane * conv->channels_out * conv->output_pixels);
+        copy_channels(&at, gops_data_at(plan, job, image, plane * plan->data_plane), count);
+        run_planes(&at, group, count, plane * conv->channels_out * plan->output_plane);
         plane += count;
     }
 }

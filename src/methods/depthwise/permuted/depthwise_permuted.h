@@ -87,6 +87,7 @@ typedef struct gops_permuted_call {
     int64_t count;
     int64_t first_row, rows; /* all rows where the kernel is GOPS_PERMUTED_WHOLE */
     const uint8_t *data;     /* of the first filter's group */
+    int64_t data_step;       /* from one group to the next */
     int64_t channels_out;    /* filters of a group */
     int64_t first_in_group;  /* the first filter's number in its group */
     const int32_t *weights;  /* [count, weights_step], packed (depthwise_permuted_run.c) */

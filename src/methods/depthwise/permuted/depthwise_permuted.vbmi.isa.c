@@ -160,8 +160,7 @@ static void run(const gops_permuted_call *call)
             alike.count++;
         }
         alike.first_in_group = in_group % call->channels_out;
-        alike.data =
-            call->data + in_group / call->channels_out * call->shape->height * call->shape->width;
+        alike.data = call->data + in_group / call->channels_out * call->data_step;
         alike.weights = call->weights + first * call->weights_step;
         alike.parts = parts;
         alike.weight_sums = call->weight_sums + first;

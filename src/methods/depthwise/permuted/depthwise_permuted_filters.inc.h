@@ -34,7 +34,7 @@ begin_filters(permuted_filters *filters, const gops_permuted_call *call, bool wh
     const int64_t rows = GOPS_PERMUTED_PARTS * shape->kernel_y * shape->row_quads;
     const bytes zero = _mm512_set1_epi32((int32_t)call->zero_of_sums);
     filters->call = call;
-    filters->image = shape->height * shape->width;
+    filters->image = call->data_step;
     filters->weights = call->weights_step;
     filters->output = call->output_step;
     filters->left = call->channels_out - call->first_in_group;

@@ -139,7 +139,7 @@ static int64_t inner_filters(const gops_permuted_shape *shape, const gops_permut
     const int64_t last = (call->first_row + (int64_t)2 * shape->vector_rows) * shape->stride_y -
                          shape->pad_y + (shape->kernel_y - 1) * shape->dilation_y;
     const int64_t end = gops_max(size, last * shape->width + GOPS_PERMUTED_REGISTER);
-    const int64_t inner = gops_max(0, groups - (end - 1) / size);
+    const int64_t inner = gops_max(0, groups - gops_ceil_div(end - size, call->data_step));
     return gops_clamp(inner * call->channels_out - call->first_in_group, 0, call->count);
 }
 

@@ -153,7 +153,8 @@ static bool read_filters(permuted_work *w, int64_t number, int64_t end, uint32_t
     const bool stores = call->codes || w->in_place;
     count = stores ? count : gops_min(count, p->sum_filters);
     call->count = count;
-    call->data = gops_data_at(plan, w->job, plane / conv->groups, plane * conv->data_pixels);
+    call->data = gops_data_at(plan, w->job, plane / conv->groups, plane * plan->data_plane);
+    call->data_step = plan->data_plane;
     call->first_in_group = number % channels_out;
     call->weight_sums = packed + channel;
     /* gops_store adds the bias to what the kernel does not store. */
@@ -164,8 +165,8 @@ static bool read_filters(permuted_work *w, int64_t number, int64_t end, uint32_t
     call->output_step = call->rows * columns * (int64_t)sizeof *sums;
     if (stores) {
         call->output =
-            gops_output_at(plan, w->job, number * conv->output_pixels + call->first_row * columns);
-        call->output_step = conv->output_pixels * plan->output_type->bytes;
+            gops_output_at(plan, w->job, number * plan->output_plane + call->first_row * columns);
+        call->output_step = plan->output_plane * plan->output_type->bytes;
     }
     return stores;
 }
@@ -192,7 +193,7 @@ void gops_depthwise_permuted_run(const gops_plan *plan, const gops_job *job, int
         plan->kernels->depthwise_permuted->run(&w.call);
         for (int64_t i = 0; i < w.call.count && !stores; i++) {
             gops_store(plan, job, (number + i) % p->layout.filters,
-                       (number + i) * conv->output_pixels + first_row * p->shape.columns, outputs,
+                       (number + i) * plan->output_plane + first_row * p->shape.columns, outputs,
                        (uint32_t *)workspace + i * outputs);
         }
     }

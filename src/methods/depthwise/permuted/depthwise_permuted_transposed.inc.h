@@ -101,7 +101,7 @@ GOPS_INLINE void read_transposed(const transposed_work *w, const gops_permuted_c
         const bytes sum = _mm512_permutexvar_epi32(w->residues, _mm512_loadu_si512(sums));
         filter->starts[y] = _mm512_sub_epi32(bias, _mm512_mullo_epi32(zero, sum));
     }
-    filter->data = call->data + group * shape->height * shape->width;
+    filter->data = call->data + group * call->data_step;
     filter->scale = _mm512_set1_ps(call->codes ? call->scales[i] : 0);
     filter->parts = call->parts[i];
 }

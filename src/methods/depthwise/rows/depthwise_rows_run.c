@@ -280,10 +280,10 @@ void gops_depthwise_rows_run(const gops_plan *plan, const gops_job *job, int64_t
     memset(at.ws.copy, 0, (size_t)(at.ws.sums - at.ws.copy));
     const int64_t end = gops_min((item + 1) * p->plane_block, p->planes);
     for (int64_t plane = item * p->plane_block; plane < end; plane++) {
-        copy_block(&at, gops_data_at(plan, job, plane / conv->groups, plane * conv->data_pixels));
+        copy_block(&at, gops_data_at(plan, job, plane / conv->groups, plane * plan->data_plane));
         for (int64_t c = 0; c < conv->channels_out; c++) {
             at.channel = plane % conv->groups * conv->channels_out + c;
-            at.start = (plane * conv->channels_out + c) * conv->output_pixels;
+            at.start = (plane * conv->channels_out + c) * plan->output_plane;
             gops_epilogue_bias(plan, job, at.channel, 1, 1, 1, &at.bias);
             order_weights(&at,
                           (const unsigned char *)job->filter + at.channel * conv->taps * at.size);

@@ -86,7 +86,7 @@ void GOPS_ISA_NAME(gops_implicit_blocks)(const gops_padded_input *padded, const 
                                          int64_t channels, const void *data, void *to)
 {
     const plane_rows rows = {{NULL}};
-    make_input(padded, origin, channels, data, padded->data_pixels, &rows, (position){{0}}, to);
+    make_input(padded, origin, channels, data, padded->data_plane, &rows, (position){{0}}, to);
 }
 
 /* *sum += a * b. gcc would also choose forms of the instruction that overwrite a factor, and move sums

@@ -29,7 +29,8 @@ void GOPS_ISA_NAME(gops_lanes_blocks)(const gops_padded_input *padded, const int
                                       uint32_t *to)
 {
     const block_rows rows = {.begin = source->data,
-                             .end = source->data + channels * source->apart,
+                             .end = source->data + (channels - 1) * source->apart +
+                                    padded->data_pixels,
                              .apart = source->apart,
                              .flip = source->flip};
     lane_block padding;

@@ -24,9 +24,10 @@ void GOPS_ISA_NAME(gops_lanes_blocks_bf16)(const gops_padded_input *padded, cons
                                            int64_t channels, const void *data, void *to)
 {
     const block_rows rows = {.begin = data,
-                             .end = (const uint16_t *)data + channels * padded->data_pixels,
-                             .apart = padded->data_pixels};
-    make_input(padded, origin, channels, data, padded->data_pixels, &rows, (lane_block){{0}}, to);
+                             .end = (const uint16_t *)data + (channels - 1) * padded->data_plane +
+                                    padded->data_pixels,
+                             .apart = padded->data_plane};
+    make_input(padded, origin, channels, data, padded->data_plane, &rows, (lane_block){{0}}, to);
 }
 
 #define JOINED gops_lanes_joined_bf16

@@ -57,5 +57,5 @@ void GOPS_ISA_NAME(gops_lanes_input_bf16)(const gops_padded_input *padded, const
                                           int64_t channels, const void *data, void *to)
 {
     const bf16_rows rows = {{NULL, NULL}};
-    make_input(padded, origin, channels, data, padded->data_pixels, &rows, 0, to);
+    make_input(padded, origin, channels, data, padded->data_plane, &rows, 0, to);
 }

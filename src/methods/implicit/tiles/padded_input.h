@@ -31,9 +31,10 @@ typedef struct gops_padded_input {
     int64_t axes;
     gops_padded_axis axis[GOPS_MAX_SPATIAL];
     int64_t data_pixels;
-    int64_t positions; /* the product of axis[].length */
-    int64_t values;    /* of a channel: residues times positions */
-    int64_t plane;     /* from one channel to the next */
+    int64_t data_plane; /* from one channel of the data to the next */
+    int64_t positions;  /* the product of axis[].length */
+    int64_t values;     /* of a channel: residues times positions */
+    int64_t plane;      /* from one channel to the next */
 } gops_padded_input;
 
 /* The positions of an axis that are inside the data, for one residue: first to last - 1. */

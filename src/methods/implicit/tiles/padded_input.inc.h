@@ -92,7 +92,7 @@ static void pad_input(const gops_padded_input *padded, const int64_t *origin, in
         gops_padded_range range[GOPS_MAX_SPATIAL];
         gops_padded_ranges(padded, origin, residue, range);
         for (int64_t c = 0; c < channels; c++) {
-            pad_axes(padded, 0, range, (const T *)data + c * padded->data_pixels,
+            pad_axes(padded, 0, range, (const T *)data + c * padded->data_plane,
                      next + c * padded->plane);
         }
         next += padded->positions;

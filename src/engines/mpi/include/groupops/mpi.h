@@ -101,7 +101,7 @@ GOPS_API gops_status gops_mpi_part_of(const gops_mpi_distribution *distribution,
  * GOPS_INVALID: arguments differ from another rank's (but for options.threads, host and choices, which are each
  * rank's own), the grid has other spatial axes.
  * GOPS_UNSUPPORTED: the algorithm that options name gives a part other bits than the whole
- * (gops_plan_part), "fastest", moments. */
+ * (gops_plan_part), "fastest", moments, channel strides. */
 GOPS_API gops_status gops_mpi_conv_plan_create(const gops_mpi_distribution *distribution,
                                                const gops_tensor *data, const gops_tensor *filter,
                                                const gops_conv_attributes *attributes,
