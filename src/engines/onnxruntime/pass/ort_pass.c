@@ -28,20 +28,21 @@ int64_t gops_ort_pass_units(const gops_ort_pass *pass)
 /* A pixel whose moments floats do not hold. The sum of equal numbers is exact, and so is their mean. */
 static void normalize_far(const gops_ort_pass *pass, float *to, const float *from)
 {
-    const int64_t plane = pass->plane;
+    const int64_t step = pass->data_step;
     const double channels = (double)pass->channels;
     double sum = 0, squares = 0;
     for (int64_t c = 0; c < pass->channels; c++) {
-        sum += (double)from[c * plane];
+        sum += (double)from[c * step];
     }
     for (int64_t c = 0; c < pass->channels; c++) {
-        const double distance = (double)from[c * plane] - sum / channels;
+        const double distance = (double)from[c * step] - sum / channels;
         squares += distance * distance;
     }
     const double factor = 1 / sqrt(squares / channels + (double)pass->epsilon);
     for (int64_t c = 0; c < pass->channels; c++) {
-        const double normal = ((double)from[c * plane] - sum / channels) * factor;
-        to[c * plane] = (float)(normal * (double)pass->factors[c] + (double)pass->summands[c]);
+        const double normal = ((double)from[c * step] - sum / channels) * factor;
+        const double result = normal * (double)pass->factors[c] + (double)pass->summands[c];
+        to[c * pass->output_step] = (float)result;
     }
 }
 
@@ -53,7 +54,8 @@ static void copy_plane(const gops_ort_pass *pass, int64_t channel, float *to, co
                        const float *other)
 {
     (void)other;
-    memcpy(to + channel * (pass->step - 1) * pass->plane, from, (size_t)pass->plane * sizeof *to);
+    memcpy(to + channel * (pass->step - 1) * pass->output_step, from,
+           (size_t)pass->plane * sizeof *to);
 }
 
 #define LOOPS "engines/onnxruntime/pass/ort_pass.inc.h"
@@ -77,6 +79,17 @@ gops_ort_vectors gops_ort_find_vectors(void)
     return GOPS_ORT_PLAIN;
 }
 
+void gops_ort_pass_make_dense(gops_ort_pass *pass)
+{
+    const bool in_windows = pass->kind == GOPS_ORT_PASS_MAX || pass->kind == GOPS_ORT_PASS_SUM;
+    const bool resizes = pass->kind == GOPS_ORT_PASS_NEAREST || pass->kind == GOPS_ORT_PASS_LINEAR;
+    pass->data_step = pass->plane;
+    pass->other_step = pass->kind == GOPS_ORT_PASS_SCALE ? 1 : pass->plane;
+    pass->output_step = pass->kind == GOPS_ORT_PASS_AVERAGE ? 1
+                        : in_windows || resizes             ? pass->out[0] * pass->out[1]
+                                                            : pass->plane;
+}
+
 gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
                                     const gops_tensor *output)
 {
@@ -91,6 +104,7 @@ gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_te
         pass.in[i] = data->dims[2 + i];
         pass.out[i] = output->dims[2 + i];
     }
+    gops_ort_pass_make_dense(&pass);
     return pass;
 }
 

@@ -7,7 +7,7 @@
 #include "engines/onnxruntime/graph/ort_window.h"
 
 typedef enum gops_ort_pass_kind {
-    GOPS_ORT_PASS_COPY,   /* to every `step`th plane */
+    GOPS_ORT_PASS_COPY,   /* to every `step`th plane of the output */
     GOPS_ORT_PASS_CODES,  /* integers of 8 bits: what each becomes by a table */
     GOPS_ORT_PASS_AFFINE, /* data * factor + summand (+ other), then relu: of the plane's channel */
     GOPS_ORT_PASS_NORM,   /* each pixel over its channels, times factors, plus summands */
@@ -34,14 +34,19 @@ enum { GOPS_ORT_CODES = 256 }; /* that 8 bits have */
 /* Those of the instruction set that plans made now use: gops_isa. */
 gops_ort_vectors gops_ort_find_vectors(void);
 
-/* Elements of a plane are consecutive, and so are planes. */
+/* Elements of a plane are consecutive. Planes of f32 may have gaps between them: a pass writes
+ * nothing there, and its results do not depend on what lies there. Planes of 8-bit integers have
+ * none, and their passes do not read the steps. */
 typedef struct gops_ort_pass {
     gops_ort_pass_kind kind;
     gops_type type;
     gops_ort_vectors vectors;
     int64_t channels; /* planes, of all images that there are */
     int64_t plane;    /* elements of the data's */
-    int64_t step;
+    /* Elements from where a plane begins to where the next one does. SCALE's other and AVERAGE's
+     * output have planes of one element. */
+    int64_t data_step, other_step, output_step;
+    int64_t step; /* of COPY, in planes of the output: plane i of the data becomes plane i * step */
     const uint8_t *codes;             /* GOPS_ORT_CODES, by the bits of what becomes them */
     gops_ort_linear by[2], output_by; /* what integers of data, other and output stand for */
     const float *factors, *summands;
@@ -58,15 +63,19 @@ typedef struct gops_ort_pass_operands {
     void *output;
 } gops_ort_pass_operands;
 
-/* A maximum of f32 or 8-bit integers, and what of it other passes from planes to planes of another size have. */
+/* A maximum of f32 or 8-bit integers, without gaps, and what of it other passes from planes to
+ * planes of another size have. */
 gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
                                     const gops_tensor *output);
+
+/* Sets the steps of planes without gaps, by the kind, `plane` and `out`. */
+void gops_ort_pass_make_dense(gops_ort_pass *pass);
 
 /* How much there is to divide: planes, or blocks of pixels. */
 int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 
-/* Computes units first to last - 1. `other` is NULL where an affine pass adds nothing. A product's output may be
- * its data. Allocates nothing. */
+/* Computes units first to last - 1. `other` is NULL where an affine pass adds nothing. A product's
+ * output may be its data, where their steps are equal. Allocates nothing. */
 void gops_ort_pass_run(const gops_ort_pass *pass, const gops_ort_pass_operands *operands,
                        int64_t first, int64_t last);
 

@@ -119,12 +119,12 @@ TARGET static void NAME(average_plane)(const gops_ort_pass *pass, int64_t channe
 TARGET static void NAME(normalize)(const gops_ort_pass *pass, float *to, const float *from,
                                    int64_t count)
 {
-    const int64_t plane = pass->plane;
+    const int64_t data_step = pass->data_step, output_step = pass->output_step;
     const float share = 1 / (float)pass->channels;
     float means[MAX_PIXELS] = {0}, factors[MAX_PIXELS] = {0};
     for (int64_t c = 0; c < pass->channels; c++) {
         for (int64_t i = 0; i < count; i++) {
-            means[i] += from[c * plane + i];
+            means[i] += from[c * data_step + i];
         }
     }
     for (int64_t i = 0; i < count; i++) {
@@ -132,7 +132,7 @@ TARGET static void NAME(normalize)(const gops_ort_pass *pass, float *to, const f
     }
     for (int64_t c = 0; c < pass->channels; c++) {
         for (int64_t i = 0; i < count; i++) {
-            const float distance = from[c * plane + i] - means[i];
+            const float distance = from[c * data_step + i] - means[i];
             factors[i] += distance * distance;
         }
     }
@@ -142,7 +142,8 @@ TARGET static void NAME(normalize)(const gops_ort_pass *pass, float *to, const f
     for (int64_t c = 0; c < pass->channels; c++) {
         const float factor = pass->factors[c], summand = pass->summands[c];
         for (int64_t i = 0; i < count; i++) {
-            to[c * plane + i] = (from[c * plane + i] - means[i]) * factors[i] * factor + summand;
+            to[c * output_step + i] =
+                (from[c * data_step + i] - means[i]) * factors[i] * factor + summand;
         }
     }
     for (int64_t i = 0; i < count; i++) {
@@ -175,12 +176,12 @@ TARGET static void NAME(planes)(const gops_ort_pass *pass, const gops_ort_pass_o
         [GOPS_ORT_PASS_PRODUCT] = NAME(multiply_plane),
         [GOPS_ORT_PASS_AVERAGE] = NAME(average_plane),
     };
-    const int64_t out = pass->kind == GOPS_ORT_PASS_AVERAGE ? 1 : pass->plane;
-    const int64_t others = pass->kind == GOPS_ORT_PASS_SCALE ? 1 : pass->plane;
-    const float *data = operands->data, *second = operands->other;
+    plane_fn *const compute = of_kind[pass->kind];
+    const float *data = operands->data, *other = operands->other;
     float *output = operands->output;
     for (int64_t channel = first; channel < last; channel++) {
-        of_kind[pass->kind](pass, channel, output + channel * out, data + channel * pass->plane,
-                            second != NULL ? second + channel * others : NULL);
+        compute(pass, channel, output + channel * pass->output_step,
+                data + channel * pass->data_step,
+                other != NULL ? other + channel * pass->other_step : NULL);
     }
 }

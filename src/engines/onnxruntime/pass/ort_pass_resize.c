@@ -81,6 +81,9 @@ void gops_ort_pass_resize(const gops_ort_pass *pass, const gops_ort_pass_operand
                           int64_t first, int64_t last)
 {
     const int64_t bytes = (int64_t)gops_type_bytes(pass->type), out = pass->out[Y] * pass->out[X];
+    const bool is_float = pass->type == GOPS_F32;
+    const int64_t data_step = (is_float ? pass->data_step : pass->plane) * bytes;
+    const int64_t output_step = (is_float ? pass->output_step : out) * bytes;
     const bool linear = pass->kind == GOPS_ORT_PASS_LINEAR;
     const unsigned char *data = operands->data;
     unsigned char *output = operands->output;
@@ -89,8 +92,8 @@ void gops_ort_pass_resize(const gops_ort_pass *pass, const gops_ort_pass_operand
         start(pass, &of);
     }
     for (int64_t i = first; i < last; i++) {
-        const unsigned char *from = data + i * pass->plane * bytes;
-        unsigned char *to = output + i * out * bytes;
+        const unsigned char *from = data + i * data_step;
+        unsigned char *to = output + i * output_step;
         if (linear) {
             of.row[0] = of.row[1] = -1;
             BY_SET(pass, interpolate, pass, &of, to, from);

@@ -166,6 +166,6 @@ void gops_ort_pass_windows(const gops_ort_pass *pass, const gops_ort_pass_operan
     const float *data = operands->data;
     float *output = operands->output;
     for (int64_t i = first; i < last; i++) {
-        compute(pass, output + i * pass->out[Y] * pass->out[X], data + i * pass->plane);
+        compute(pass, output + i * pass->output_step, data + i * pass->data_step);
     }
 }

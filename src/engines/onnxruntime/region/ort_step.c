@@ -130,6 +130,7 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         made->made = member->made;
         member->made = NULL;
     }
+    gops_ort_pass_make_dense(pass);
     memcpy(pass->by, member->by, sizeof pass->by);
     pass->output_by = member->output_by;
     pass->counts_padding = member->counts_padding;
