@@ -16,7 +16,11 @@ enum {
     GRAPHS = 60,
     MAX_CHANNELS = 32,
     MAX_SIZE = 24, /* of an axis that a transposed convolution enlarges */
-    FIRST_STREAM = 900
+    FIRST_STREAM = 900,
+    /* Planes of so many floats a side are a page apart, and so many channels of them share sets of a cache: regions
+     * leave gaps between them. */
+    PAGE_SIDE = 32,
+    PAGE_CHANNELS = 13,
 };
 
 static value convolution(network *n)
@@ -30,7 +34,10 @@ static value convolution(network *n)
         return gops_drawn_conv(n, &from, from.channels, from.channels * factor, kernel, true);
     }
     const int64_t groups = from.channels % 2 == 0 && gops_drawn_chance(n, 30) ? 2 : 1;
-    return gops_drawn_conv(n, &from, groups, groups * gops_drawn_number(n, 1, 14), kernel, true);
+    const bool many = from.height == PAGE_SIDE && from.width == PAGE_SIDE && groups == 1;
+    const int64_t least = many ? PAGE_CHANNELS : 1;
+    return gops_drawn_conv(n, &from, groups, groups * gops_drawn_number(n, least, least + 13),
+                           kernel, true);
 }
 
 static value transposed(network *n)
@@ -354,6 +361,9 @@ static void draw_graph(int number)
     n.values[0] =
         (value){"x", gops_test_random_range(&random, 1, 12), gops_test_random_range(&random, 1, 19),
                 gops_test_random_range(&random, 1, 19)};
+    if (number % 4 == 3) {
+        n.values[0].height = n.values[0].width = PAGE_SIDE;
+    }
     gops_ort_graph_leave_open(gops_test_random_chance(&random, 40));
     gops_ort_graph_images(&n.graph, FIRST_STREAM + 2 * (uint64_t)number + 1, n.opset, n.batch,
                           n.values[0].channels, n.values[0].height, n.values[0].width);

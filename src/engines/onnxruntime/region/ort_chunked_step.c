@@ -4,6 +4,7 @@
 
 #include "engines/onnxruntime/call/ort_plans.h"
 #include "engines/onnxruntime/region/ort_chunks.h"
+#include "engines/onnxruntime/region/ort_planes.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -74,16 +75,19 @@ static ort_status *make_chunk(gops_ort_runtime *runtime, const gops_ort_placed_s
     gops_ort_member first = part_of(placed->member, CHANNELS, start, count);
     gops_ort_member second = part_of(placed->second, GROUPS, start, count);
     const int64_t element_bytes = (int64_t)gops_type_bytes(first.output.type);
-    const gops_ort_view data = {.base = DATA, .element_bytes = placed->inputs[0].element_bytes};
-    const gops_ort_view between = {.base = BETWEEN, .element_bytes = element_bytes};
+    const gops_ort_view data = {.base = DATA,
+                                .element_bytes = placed->inputs[0].element_bytes,
+                                .plane = placed->inputs[0].plane};
+    const gops_ort_view between = {
+        .base = BETWEEN, .element_bytes = element_bytes, .plane = gops_ort_plane(&first.output)};
     const gops_ort_view output = {
         .base = OUTPUT,
         .element_bytes = placed->output.element_bytes,
-        .at = start * placed->second->filter.dims[CHANNELS] *
-              gops_ort_elements(&placed->second->output, 2),
+        .at = start * placed->second->filter.dims[CHANNELS] * placed->output.plane,
+        .plane = placed->output.plane,
     };
     const size_t bytes =
-        gops_ort_round_up((size_t)(gops_ort_elements(&first.output, 0) * element_bytes));
+        gops_ort_round_up((size_t)gops_ort_channels_bytes(&between, first.output.dims[1]));
     chunks->between_bytes = chunks->between_bytes < bytes ? bytes : chunks->between_bytes;
     ort_status *status = make(runtime, &first, &data, &between, chunks, &made->first);
     return status != NULL ? status

@@ -18,6 +18,7 @@
 #include "engines/onnxruntime/region/ort_layout.h"
 
 #include "engines/onnxruntime/region/ort_chunks.h"
+#include "engines/onnxruntime/region/ort_planes.h"
 #include "engines/onnxruntime/region/ort_scratch.h"
 
 #include <stdlib.h>
@@ -53,11 +54,13 @@ static value *find(const making *of, const char *name)
     return NULL;
 }
 
-static value *add(making *of, const char *name, const gops_tensor *tensor)
+static value *add(making *of, const char *name, const gops_tensor *tensor, int64_t plane)
 {
     value *made = &of->values[of->value_count++];
-    *made = (value){.name = name, .tensor = *tensor, .bytes = gops_ort_bytes(tensor, 0)};
+    *made = (value){.name = name, .tensor = *tensor};
     made->view.element_bytes = (int64_t)gops_type_bytes(tensor->type);
+    made->view.plane = plane;
+    made->bytes = gops_ort_channels_bytes(&made->view, tensor->dims[1]);
     return made;
 }
 
@@ -101,13 +104,13 @@ static const uint8_t *codes_of(const gops_ort_member *concat, size_t operand)
 static bool is_view(const making *of, const gops_ort_member *concat, value *output)
 {
     const value *first = find(of, concat->inputs[0]);
-    bool is = first->placed;
+    bool is = first->placed && first->view.plane == output->view.plane;
     int64_t at = first->view.at;
     for (size_t i = 0; i < concat->input_count && is; i++) {
         const value *operand = find(of, concat->inputs[i]);
         is = codes_of(concat, i) == NULL && operand->placed && share(first, operand) &&
              operand->view.at == at;
-        at += gops_ort_elements(&operand->tensor, 1);
+        at += operand->tensor.dims[1] * first->view.plane;
     }
     if (is) {
         output->view = first->view;
@@ -134,7 +137,7 @@ static void place_concat(making *of, const gops_ort_member *concat)
             operand->buffer = output->buffer;
             operand->placed = true;
         }
-        slice.at += gops_ort_elements(&operand->tensor, 1);
+        slice.at += operand->tensor.dims[1] * slice.plane;
     }
 }
 
@@ -143,7 +146,7 @@ static value part_of(const value *of, int64_t channel, const gops_tensor *tensor
 {
     value part = *of;
     part.tensor = *tensor;
-    part.view.at += channel * gops_ort_elements(&of->tensor, 2);
+    part.view.at += channel * of->view.plane;
     return part;
 }
 
@@ -185,7 +188,8 @@ static void place_over_input(making *of, size_t step)
     const char *name = member->inputs[multiplies ? 0 : 1];
     value *output = find(of, member->claim.output), *input = find(of, name);
     if (output->placed || output->tensor.type != input->tensor.type ||
-        (input->placed && !input->may_be_replaced) || is_read_after(of, name, step)) {
+        output->view.plane != input->view.plane || (input->placed && !input->may_be_replaced) ||
+        is_read_after(of, name, step)) {
         return;
     }
     if (!input->placed) {
@@ -200,11 +204,12 @@ static bool place_all(making *of, const gops_ort_interface *interface)
 {
     const gops_ort_members *members = of->members;
     for (size_t i = 0; i < interface->input_count; i++) {
-        place(add(of, interface->inputs[i], &interface->input_tensors[i]), 1 + i);
+        const gops_tensor *tensor = &interface->input_tensors[i];
+        place(add(of, interface->inputs[i], tensor, gops_ort_elements(tensor, 2)), 1 + i);
     }
     for (size_t i = 0; i < members->count; i++) {
         const gops_ort_member *member = members->items[i];
-        value *output = add(of, member->claim.output, &member->output);
+        value *output = add(of, member->claim.output, &member->output, member->plane);
         output->placed = member->chunks > 0; /* in memory of the threads (ort_chunked_step.h) */
     }
     for (size_t i = 0; i < members->count; i++) { /* all are known now */
@@ -283,7 +288,7 @@ static void add_copies(making *of, gops_ort_member *member, const value *output)
     for (size_t k = 0; k < member->input_count; k++) {
         const value *from = find(of, member->inputs[k]);
         add_copy(of, member, from, codes_of(member, k), output, &to);
-        to.at += gops_ort_elements(&from->tensor, 1);
+        to.at += from->tensor.dims[1] * to.plane;
     }
 }
 
@@ -298,7 +303,7 @@ static void add_groups(making *of, gops_ort_member *member, const value *output)
         const value part = part_of(data, split ? k * group.dims[1] : 0, &group);
         const value *from = &part;
         add_step(of, member, &from, 1, output, &to);
-        to.at += gops_ort_elements(&group, 2);
+        to.at += to.plane;
     }
 }
 
@@ -374,6 +379,7 @@ ort_status *gops_ort_layout_make(const gops_ort_runtime *runtime, const gops_ort
     of.buffers = calloc(values + 1, sizeof *of.buffers);
     ort_status *status = NULL;
     gops_ort_find_chunks(members, interface);
+    gops_ort_find_planes(members, interface);
     if (layout->steps == NULL || layout->output_tensors == NULL || of.values == NULL ||
         of.buffers == NULL) {
         status = gops_ort_no_memory(runtime, "a graph");

@@ -6,16 +6,23 @@
 
 enum { GOPS_ORT_SCRATCH }; /* base 0; then the inputs and the outputs of the call */
 
-/* A tensor in memory: where it begins behind the base, in elements of so many bytes. */
+/* A tensor in memory: where it begins behind the base, in elements of so many bytes, and how many of them lie from one
+ * plane to the next. */
 typedef struct gops_ort_view {
     size_t base;
-    int64_t at, element_bytes;
+    int64_t at, element_bytes, plane;
 } gops_ort_view;
 
 static inline unsigned char *gops_ort_view_start(const gops_ort_view *view,
                                                  unsigned char *const *bases)
 {
     return bases[view->base] + view->at * view->element_bytes;
+}
+
+/* With the gap behind the last one. */
+static inline int64_t gops_ort_channels_bytes(const gops_ort_view *view, int64_t channels)
+{
+    return channels * view->plane * view->element_bytes;
 }
 
 /* What a step reads and writes. A member that is a Concat has a step for each operand that was not

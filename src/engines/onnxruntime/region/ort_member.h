@@ -56,14 +56,15 @@ typedef struct gops_ort_member {
     /* Of a Concat of such: its inputs, and what each of their 256 codes becomes. */
     const char **names;
     uint8_t (*codes)[GOPS_ORT_CODES];
-    bool stands_alone;            /* the provider can claim it without a region */
-    int32_t level;                /* gops_ort_members_sort */
-    double gain;                  /* gops_ort_choose */
-    double flops_left_out;        /* gops_ort_member_drop_taps */
-    size_t last;                  /* the number of its last node in the graph */
-    int64_t chunks;               /* gops_ort_find_chunks: of its output channels; 0: all at once */
-    bool is_affine;               /* a plan that does no more than scale, shift and perhaps relu */
-    bool is_matrix;               /* a plan of what the model has as a product by a matrix */
+    bool stands_alone;     /* the provider can claim it without a region */
+    int32_t level;         /* gops_ort_members_sort */
+    double gain;           /* gops_ort_choose */
+    double flops_left_out; /* gops_ort_member_drop_taps */
+    size_t last;           /* the number of its last node in the graph */
+    int64_t chunks;        /* gops_ort_find_chunks: of its output channels; 0: all at once */
+    int64_t plane;         /* gops_ort_find_planes: of its output, elements from one to the next */
+    bool is_affine;        /* a plan that does no more than scale, shift and perhaps relu */
+    bool is_matrix;        /* a plan of what the model has as a product by a matrix */
     struct gops_ort_member *next; /* that was read with it, before it is in a list; NULL: none */
     size_t chain; /* in a list: of what was read with it, from 1 up; 0: nothing was */
 } gops_ort_member;

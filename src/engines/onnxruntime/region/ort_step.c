@@ -31,6 +31,8 @@ static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member 
         (double)(gops_ort_bytes(&member->data, 0) + gops_ort_bytes(&member->output, 0) +
                  gops_ort_bytes(&member->filter, 0)));
     options.threads = made->threads = worth < most ? worth : most;
+    options.data_channel_stride = made->data.plane;
+    options.output_channel_stride = made->output.plane;
     return gops_ort_plan_create(operation, &member->data, &member->filter, &options, &made->plan,
                                 error);
 }
@@ -130,7 +132,9 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
         made->made = member->made;
         member->made = NULL;
     }
-    gops_ort_pass_make_dense(pass);
+    pass->data_step = placed->inputs[0].plane;
+    pass->other_step = placed->inputs[1].plane;
+    pass->output_step = placed->output.plane;
     memcpy(pass->by, member->by, sizeof pass->by);
     pass->output_by = member->output_by;
     pass->counts_padding = member->counts_padding;
