@@ -104,7 +104,7 @@ static int32_t joined_rows(const gops_permuted_shape *shape)
         GOPS_PERMUTED_LANES / gops_min(shape->columns, GOPS_PERMUTED_LANES), room / step + 1);
     const int64_t groups = gops_ceil_div(shape->rows, GROUP_ROWS * rows);
     const bool fits =
-        gops_mul_saturate(groups, shape->kernel_y) * GROUP_ROWS <= GOPS_PERMUTED_MASKS;
+        gops_mul_saturate(groups, shape->kernel_y) <= GOPS_PERMUTED_MASKS / GROUP_ROWS;
     return fits ? (int32_t)rows : 1;
 }
 
