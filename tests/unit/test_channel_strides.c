@@ -118,6 +118,28 @@ static void bits_of_dense(void)
     }
 }
 
+/* Images of few channels, as networks begin with: AMX joins their taps. */
+static void few_channels(void)
+{
+    gops_test_random random = gops_test_random_start(gops_test_seed(), 5);
+    for (int i = 0; i < 2 * 2 * 3; i++) {
+        const int64_t channels[] = {2, 3, 11}, kernel = 3 + i / 2 % 2 * 4, stride = 1 + i / 2 % 2;
+        const gops_type type = i % 2 == 0 ? GOPS_BF16 : GOPS_U8;
+        const gops_problem p = {
+            .operation = GOPS_PROBLEM_CONV,
+            .data = {type, 4, {1, channels[i / 4], 37, 41}},
+            .filter = {type, 5, {1, 34, channels[i / 4], kernel, kernel}},
+            .conv = {.strides = {2, {stride, stride}},
+                     .pads_begin = {2, {kernel / 2, kernel / 2}},
+                     .pads_end = {2, {kernel / 2, kernel / 2}}},
+            .output_type = type == GOPS_U8 ? GOPS_I32 : type,
+            .accuracy = GOPS_ACCURACY_RELAXED,
+            .threads = 1,
+        };
+        compare_with_dense(p, &random);
+    }
+}
+
 /* With the data beside the output, and in it. */
 static void check_norm(gops_problem problem, gops_test_random *random)
 {
@@ -322,6 +344,7 @@ static void far_apart(void)
 int main(void)
 {
     static const gops_test_case cases[] = {{"bits_of_dense", bits_of_dense},
+                                           {"few_channels", few_channels},
                                            {"norms", norms},
                                            {"moments", moments},
                                            {"far_apart", far_apart},

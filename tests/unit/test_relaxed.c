@@ -84,6 +84,7 @@ static void try_values(gops_problem_operation operation, values kind)
         p.max_workspace = gops_random_budget(&random);
         if (kind == USUAL)
             gops_random_fusion(&p, &random);
+        gops_random_channel_gaps(&p, &random);
         gops_problem_reference_shape(&p, &g, &output);
         trial t = {.problem = &p, .buffers = gops_problem_buffers_create(&p, &output, &random)};
         const int64_t elements = gops_test_elements(&p.data);
