@@ -3,8 +3,8 @@
  * groupops/tensor.h: element types and tensor descriptors.
  *
  * A descriptor says what a tensor looks like, never where it lies: the same plan is executed on
- * many buffers. All tensors are row-major, the last axis contiguous, and dense but for the distance
- * between images (gops_arguments, groupops/plan.h).
+ * many buffers. All tensors are row-major and dense, but for gaps between images (gops_arguments.data_stride)
+ * and between channels (gops_options.data_channel_stride).
  */
 #ifndef GROUPOPS_TENSOR_H
 #define GROUPOPS_TENSOR_H
