@@ -31,6 +31,7 @@ set(uses_tool ${seen})
 set(also_tool/npy/element.c types/small_float.h)
 # Caches as its plans see them, and which taps meet data; the provider holds the library.
 set(also_engines/onnxruntime/region/ort_chunks.c base/machine.h)
+set(also_engines/onnxruntime/region/ort_planes.c base/machine.h)
 set(also_engines/onnxruntime/region/ort_member_taps.c geometry/geometry.h)
 set(seen "")
 foreach(folder runtime graph pass call region worth provider)
