@@ -230,19 +230,19 @@ typedef struct gops_plan_info {
 GOPS_API gops_status gops_plan_get_info(const gops_plan *plan, gops_plan_info *info,
                                         gops_error *error);
 
-/** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it
- * was made with, those that gops_plan_reshape and gops_plan_cache_get make of it, and those of
- * gops_plan_part with as many groups. Any other plan may pack otherwise, even one of the same
- * descriptors: gops_execute then refuses the filter and says what differs. The types of data, filter and output,
- * algorithm, sizes, attributes, accuracy, max_workspace, instruction set and, of 8-bit floats, saturate decide;
- * the number of threads alone does not, unless algorithms were measured. `weights` has the shape of the plan's
- * filter descriptor and is read only during the call. *filter is NULL after a failure. May be called for one plan by
- * many threads at once. `quantization` is for a quantized plan; NULL there means scales of 1 and zero points of 0. For
- * a floating point plan it is NULL or has filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an
- * argument is NULL or misaligned, the plan has no filter; quantization: the plan takes none of it, a scale is not
- * finite and positive (of a floating point plan: not finite), products or quotients of them are not finite, a count
- * fits nothing, a zero point is not in its type. GOPS_UNSUPPORTED: quantization.sum_scale is given, and output and
- * residual are not of one 8-bit type or the activation is neither none nor relu. GOPS_OUT_OF_MEMORY.
+/** Packs the weights of a convolution into a filter that gops_execute takes. It serves the plan it was made with, those
+ * that gops_plan_reshape and gops_plan_cache_get make of it, and those of gops_plan_part with as many groups. Any
+ * other plan may pack otherwise, even one of the same descriptors: gops_execute then refuses the filter and says what
+ * differs. The types of data, filter and output, algorithm, sizes, channel strides, attributes, accuracy,
+ * max_workspace, instruction set and, of 8-bit floats, saturate decide; the number of threads alone does not, unless
+ * algorithms were measured. `weights` has the shape of the plan's filter descriptor and is read only during the call.
+ * *filter is NULL after a failure. May be called for one plan by many threads at once. `quantization` is for a
+ * quantized plan; NULL there means scales of 1 and zero points of 0. For a floating point plan it is NULL or has
+ * filter_scales alone, which the weights are multiplied with. GOPS_INVALID: an argument is NULL or misaligned, the
+ * plan has no filter; quantization: the plan takes none of it, a scale is not finite and positive (of a floating point
+ * plan: not finite), products or quotients of them are not finite, a count fits nothing, a zero point is not in its
+ * type. GOPS_UNSUPPORTED: quantization.sum_scale is given, and output and residual are not of one 8-bit type or the
+ * activation is neither none nor relu. GOPS_OUT_OF_MEMORY.
  *
  * The order of weights elsewhere, with in and out the channels of all groups:
  * - Convolution, [G, C_OUT, C_IN, K...]: OIHW, the [out, in / G, K...] of PyTorch, ONNX and ncnn, is
