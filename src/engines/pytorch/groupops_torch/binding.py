@@ -67,6 +67,10 @@ class Options(ctypes.Structure):
         ("residual_type", c_int),
         ("accuracy", c_int),
         ("residual_after_activation", c_bool),
+        ("divisible", c_bool),
+        ("moments", c_int),
+        ("data_channel_stride", c_int64),
+        ("output_channel_stride", c_int64),
     ]
 
 
