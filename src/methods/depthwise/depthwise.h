@@ -101,8 +101,8 @@ typedef struct gops_depthwise_image {
     int64_t filters, filters_per_group, filter_in_group;
     int64_t height, width; /* of the data */
     int64_t first_row, rows, columns;
-    int64_t data_plane,
-        output_plane; /* from one image, and from the outputs of one filter, to the next */
+    /* From one image of the data, and from the outputs of one filter, to the next. */
+    int64_t data_plane, output_plane;
     int64_t kernel_y, kernel_x;
     int64_t pad_y, pad_x;
     int64_t dilation_y, dilation_x;

@@ -3,12 +3,12 @@
  *
  *     output = (data - mean) * (scale / sqrt(variance + epsilon)) + bias
  *
- * A group of channels is one contiguous range of the tensor, or one for each channel where the caller leaves
- * gaps between them. The first pass reads it once and finds
- * its moments, from which mean and variance follow (norm_floats.inc.h, or norm.inc.h where floats
- * do not suffice). The second pass reads it again, from the cache where the group fits there, and
- * applies them. It goes backwards through the channels: of a larger group at least the end, which
- * was read last, is still in the cache.
+ * A group of channels is one contiguous range of the tensor, or a range for each channel where there
+ * are gaps between them. The first pass reads it once and finds its moments, from which mean and
+ * variance follow (norm_floats.inc.h, or norm.inc.h where floats do not suffice); those of several
+ * ranges are merged in their order. The second pass reads it again, from the cache where the group
+ * fits there, and applies them. It goes backwards through the channels: of a larger group at least
+ * the end, which was read last, is still in the cache.
  *
  * Usually there is one work item for each image and group. Where these are few and large, a group
  * is cut into blocks, and a block has two items: the first, before the barrier, finds its moments;

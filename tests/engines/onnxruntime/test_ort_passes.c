@@ -141,12 +141,14 @@ static gops_ort_pass pass_of(gops_ort_pass_kind kind, const int64_t *in, const i
                           .type = GOPS_F32,
                           .channels = CHANNELS,
                           .plane = in[Y] * in[X],
+                          .data_step = in[Y] * in[X],
+                          .other_step = kind == GOPS_ORT_PASS_SCALE ? 1 : in[Y] * in[X],
+                          .output_step = out[Y] * out[X],
                           .step = 1,
                           .epsilon = 0x1p-10F,
                           .factor = 0.375F};
     memcpy(pass.in, in, sizeof pass.in);
     memcpy(pass.out, out, sizeof pass.out);
-    gops_ort_pass_make_dense(&pass);
     return pass;
 }
 

@@ -79,17 +79,6 @@ gops_ort_vectors gops_ort_find_vectors(void)
     return GOPS_ORT_PLAIN;
 }
 
-void gops_ort_pass_make_dense(gops_ort_pass *pass)
-{
-    const bool in_windows = pass->kind == GOPS_ORT_PASS_MAX || pass->kind == GOPS_ORT_PASS_SUM;
-    const bool resizes = pass->kind == GOPS_ORT_PASS_NEAREST || pass->kind == GOPS_ORT_PASS_LINEAR;
-    pass->data_step = pass->plane;
-    pass->other_step = pass->kind == GOPS_ORT_PASS_SCALE ? 1 : pass->plane;
-    pass->output_step = pass->kind == GOPS_ORT_PASS_AVERAGE ? 1
-                        : in_windows || resizes             ? pass->out[0] * pass->out[1]
-                                                            : pass->plane;
-}
-
 gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
                                     const gops_tensor *output)
 {
@@ -98,13 +87,14 @@ gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_te
                           .vectors = gops_ort_find_vectors(),
                           .channels = data->dims[0] * data->dims[1],
                           .plane = gops_ort_elements(data, 2),
+                          .data_step = gops_ort_elements(data, 2),
+                          .output_step = gops_ort_elements(output, 2),
                           .factor = 1,
                           .window = *window};
     for (int i = 0; i < GOPS_ORT_WINDOW_AXES; i++) {
         pass.in[i] = data->dims[2 + i];
         pass.out[i] = output->dims[2 + i];
     }
-    gops_ort_pass_make_dense(&pass);
     return pass;
 }
 

@@ -68,9 +68,6 @@ typedef struct gops_ort_pass_operands {
 gops_ort_pass gops_ort_pass_of_pool(const gops_ort_window *window, const gops_tensor *data,
                                     const gops_tensor *output);
 
-/* Sets the steps of planes without gaps, by the kind, `plane` and `out`. */
-void gops_ort_pass_make_dense(gops_ort_pass *pass);
-
 /* How much there is to divide: planes, or blocks of pixels. */
 int64_t gops_ort_pass_units(const gops_ort_pass *pass);
 
