@@ -13,6 +13,7 @@ typedef struct pool_compute {
     gops_ort_callee base; /* first: the runtime's pointer to it is one to this */
     gops_ort_runtime *runtime;
     gops_ort_pool pool;
+    gops_type type;
     size_t input;
     char name[GOPS_ORT_NAME_BYTES];
 } pool_compute;
@@ -64,16 +65,16 @@ static ort_status *call(ort_compute_info *info, void *state, ort_kernel_context 
         return status;
     }
     const gops_tensor *data = &input.tensor;
-    if (data->type != pool->type || data->rank != 4 || data->dims[2] != pool->in[Y] ||
+    if (data->type != self->type || data->rank != 4 || data->dims[2] != pool->in[Y] ||
         data->dims[3] != pool->in[X]) {
         return gops_ort_fail(
             self->runtime, ORT_INVALID_ARGUMENT,
             "groupops, node \"%s\": the data is %s; the model says %s {N,C,%lld,%lld}", self->name,
-            gops_ort_name_tensor(data).text, gops_type_name(pool->type), (long long)pool->in[Y],
+            gops_ort_name_tensor(data).text, gops_type_name(self->type), (long long)pool->in[Y],
             (long long)pool->in[X]);
     }
     const gops_tensor output = {
-        pool->type, 4, {data->dims[0], data->dims[1], pool->out[Y], pool->out[X]}};
+        self->type, 4, {data->dims[0], data->dims[1], pool->out[Y], pool->out[X]}};
     status = gops_ort_make_output(self->runtime, self->name, context, 0, &output, &to);
     if (status != NULL) {
         return status;
@@ -88,8 +89,8 @@ static void destroy(ort_compute_info *info)
     free(info);
 }
 
-ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool *pool, size_t input,
-                                 ort_compute_info **info)
+ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                 const gops_ort_pool *pool, size_t input, ort_compute_info **info)
 {
     pool_compute *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -98,8 +99,9 @@ ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool 
     made->base = gops_ort_make_callee(call, destroy);
     made->runtime = runtime;
     made->pool = *pool;
+    made->type = claim->operation.types[GOPS_ORT_DATA];
     made->input = input;
-    snprintf(made->name, sizeof made->name, "%s", pool->nodes[0]->name);
+    snprintf(made->name, sizeof made->name, "%s", claim->nodes[0]->name);
     *info = &made->base.info;
     return NULL;
 }

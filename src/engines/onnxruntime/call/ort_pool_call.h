@@ -5,7 +5,7 @@
 #include "engines/onnxruntime/graph/ort_pool.h"
 
 /* Makes the object that the runtime calls; its only input that counts is number `input`. */
-ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_pool *pool, size_t input,
-                                 ort_compute_info **info);
+ort_status *gops_ort_pool_create(gops_ort_runtime *runtime, const gops_ort_claim *claim,
+                                 const gops_ort_pool *pool, size_t input, ort_compute_info **info);
 
 #endif

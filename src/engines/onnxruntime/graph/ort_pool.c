@@ -40,9 +40,9 @@ static ort_status *read_attributes(const gops_ort_runtime *runtime, const gops_o
     return from.status;
 }
 
-static ort_status *add_qdq(const gops_ort_graph *graph, gops_ort_pool *pool, bool *serves)
+static ort_status *add_qdq(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
-    const gops_ort_node *node = pool->nodes[0];
+    const gops_ort_node *node = claim->nodes[0];
     gops_ort_dequantized data;
     ort_status *status =
         gops_ort_read_dequantized(graph, node->input_names[0], node, &data, serves);
@@ -52,29 +52,26 @@ static ort_status *add_qdq(const gops_ort_graph *graph, gops_ort_pool *pool, boo
         *serves = false;
         return status;
     }
-    gops_ort_claim undone = {.output = node->output_names[0]};
-    const gops_ort_operation *by = &undone.operation;
-    status = gops_ort_claim_quantize(graph, &undone, serves);
+    const gops_ort_operation *by = &claim->operation;
+    gops_ort_take_input(claim, GOPS_ORT_DATA, &data);
+    status = gops_ort_claim_quantize(graph, claim, serves);
     *serves = *serves && status == NULL && by->output_type == data.input.type &&
               by->quantization.output_scale == gops_ort_only_scale(&data) &&
               by->quantization.output_zero_point == gops_ort_only_zero_point(&data);
+    /* It is no convolution. */
+    claim->operation = (gops_ort_operation){.types = {[GOPS_ORT_DATA] = data.input.type}};
     if (*serves) {
-        pool->type = data.input.type;
-        pool->nodes[pool->node_count++] = data.node;
-        pool->nodes[pool->node_count++] = undone.nodes[0];
-        pool->input = data.node->input_names[0];
-        pool->info = data.node->inputs[0];
-        pool->output = undone.output;
-        status = gops_ort_serve_writer(graph, pool->input, pool->type, serves);
+        status =
+            gops_ort_serve_writer(graph, claim->inputs[GOPS_ORT_DATA], data.input.type, serves);
         if (status == NULL) {
-            status = gops_ort_serve_readers(graph, pool->output, pool->type, serves);
+            status = gops_ort_serve_readers(graph, claim->output, data.input.type, serves);
         }
     }
     return status;
 }
 
 ort_status *gops_ort_pool_claim(const gops_ort_graph *graph, gops_ort_node *node,
-                                gops_ort_pool *pool, bool *serves)
+                                gops_ort_claim *claim, gops_ort_pool *pool, bool *serves)
 {
     gops_tensor data;
     bool known;
@@ -84,12 +81,12 @@ ort_status *gops_ort_pool_claim(const gops_ort_graph *graph, gops_ort_node *node
         return NULL;
     }
     ort_status *status = gops_ort_value_tensor(graph->runtime, node->inputs[0], &data, &known);
-    *pool = (gops_ort_pool){.nodes = {node},
-                            .node_count = 1,
-                            .input = node->input_names[0],
-                            .output = node->output_names[0],
-                            .info = node->inputs[0],
-                            .type = data.type};
+    *claim = (gops_ort_claim){.operation = {.types = {[GOPS_ORT_DATA] = data.type}},
+                              .nodes = {node},
+                              .node_count = 1,
+                              .inputs = {[GOPS_ORT_DATA] = node->input_names[0]},
+                              .infos = {[GOPS_ORT_DATA] = node->inputs[0]},
+                              .output = node->output_names[0]};
     *serves = status == NULL && known && data.rank == 2 + GOPS_ORT_WINDOW_AXES;
     if (!*serves) {
         return status;
@@ -99,7 +96,7 @@ ort_status *gops_ort_pool_claim(const gops_ort_graph *graph, gops_ort_node *node
     }
     status = read_attributes(graph->runtime, node, pool, serves);
     if (status == NULL && *serves && data.type == GOPS_F32) {
-        return add_qdq(graph, pool, serves);
+        return add_qdq(graph, claim, serves);
     }
     *serves = *serves && gops_ort_is_8_bit(data.type);
     return status;

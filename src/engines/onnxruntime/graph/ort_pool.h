@@ -8,23 +8,18 @@
 #ifndef GROUPOPS_ENGINES_ORT_POOL_H
 #define GROUPOPS_ENGINES_ORT_POOL_H
 
+#include "engines/onnxruntime/graph/ort_operation.h"
 #include "engines/onnxruntime/graph/ort_window.h"
 
-enum { GOPS_ORT_POOL_NODES = 3 };
-
 typedef struct gops_ort_pool {
-    gops_ort_node *nodes[GOPS_ORT_POOL_NODES]; /* the first is the MaxPool */
-    size_t node_count;
-    const char *input, *output; /* the values that they read and write */
-    const ort_value_info *info; /* of the input */
-    gops_type type;
     /* Which the model gives; images and channels it may leave open. */
     int64_t in[GOPS_ORT_WINDOW_AXES], out[GOPS_ORT_WINDOW_AXES];
     gops_ort_window window;
 } gops_ort_pool;
 
-/* Reads the node, and those around it; *serves is false if it is no such pool. */
+/* Reads the node, and those around it; *serves is false if it is no such pool. Of the claim's operation it sets no more
+ * than the type of the data, which is the output's. */
 ort_status *gops_ort_pool_claim(const gops_ort_graph *graph, gops_ort_node *node,
-                                gops_ort_pool *pool, bool *serves);
+                                gops_ort_claim *claim, gops_ort_pool *pool, bool *serves);
 
 #endif

@@ -34,22 +34,14 @@ ort_status *gops_ort_candidate_read(const gops_ort_graph *graph, gops_ort_node *
                                     gops_ort_candidate *found, bool *serves)
 {
     ort_status *status = gops_ort_claim_start(graph, node, &found->claim, serves);
-    found->is_pool = false;
-    found->nodes = found->claim.nodes;
-    found->node_count = found->claim.node_count;
+    found->is_pool = status == NULL && !*serves;
     found->next = NULL;
-    if (status != NULL || *serves) {
-        *serves = *serves && !is_dead(graph, found->claim.output);
-        return status != NULL ? status : are_readable(graph->runtime, &found->claim, serves);
+    if (found->is_pool) {
+        status = gops_ort_pool_claim(graph, node, &found->claim, &found->pool, serves);
     }
-    status = gops_ort_pool_claim(graph, node, &found->pool, serves);
-    *serves = *serves && !is_dead(graph, found->pool.output);
-    if (*serves) {
-        found->is_pool = true;
-        found->nodes = found->pool.nodes;
-        found->node_count = found->pool.node_count;
-    }
-    return status;
+    *serves = *serves && !is_dead(graph, found->claim.output);
+    return status != NULL || found->is_pool ? status
+                                            : are_readable(graph->runtime, &found->claim, serves);
 }
 
 /* Puts a candidate into the list that *end ends, which becomes the new end. */
@@ -61,9 +53,8 @@ static ort_status *append(const gops_ort_runtime *runtime, const gops_ort_candid
         return gops_ort_no_memory(runtime, "a list of nodes");
     }
     *made = *found;
-    made->nodes = made->is_pool ? made->pool.nodes : made->claim.nodes;
-    for (size_t i = 0; i < made->node_count; i++) {
-        made->nodes[i]->claimed = true;
+    for (size_t i = 0; i < made->claim.node_count; i++) {
+        made->claim.nodes[i]->claimed = true;
     }
     **end = made;
     *end = &made->next;
@@ -86,8 +77,9 @@ ort_status *gops_ort_candidates_read(gops_ort_graph *graph, gops_ort_members *me
             serves = false; /* its call takes no other shape */
         }
         if (status == NULL && serves && has_members) {
-            status = found.is_pool ? gops_ort_member_of_pool(graph, &found.pool, &member)
-                                   : gops_ort_member_of_claim(graph, &found.claim, &member);
+            status = found.is_pool
+                         ? gops_ort_member_of_pool(graph, &found.claim, &found.pool, &member)
+                         : gops_ort_member_of_claim(graph, &found.claim, &member);
         }
         if (status != NULL || !serves) {
             continue;

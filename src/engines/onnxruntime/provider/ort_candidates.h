@@ -5,13 +5,11 @@
 #include "engines/onnxruntime/graph/ort_pool.h"
 #include "engines/onnxruntime/region/ort_region.h"
 
-/* What a node starts that is a call by itself: a claim of a plan, or a pool. */
+/* What a node starts that is a call by itself: a claim of a plan or of a pool. */
 typedef struct gops_ort_candidate {
     gops_ort_claim claim;
-    gops_ort_pool pool;
+    gops_ort_pool pool; /* if is_pool */
     bool is_pool;
-    gops_ort_node *const *nodes; /* of either */
-    size_t node_count;
     struct gops_ort_candidate *next;
 } gops_ort_candidate;
 

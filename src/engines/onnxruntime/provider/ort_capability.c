@@ -71,7 +71,7 @@ static ort_status *weigh_alone(const claiming *of, gops_ort_item *items, size_t 
          found = found->next) {
         gops_ort_item *item = &items[(*count)++];
         if (found->is_pool) {
-            gops_ort_weigh_pool(&found->pool, item);
+            gops_ort_weigh_pool(&found->claim, item);
         } else {
             status = gops_ort_weigh_claim(of->runtime, &found->claim, item);
         }

@@ -23,15 +23,16 @@ static const char *provider_name(const ort_ep *ep)
 }
 
 /* The data of a pool among the inputs, which are those of DequantizeLinear if there is one. */
-static ort_status *make_pool(gops_ort_runtime *runtime, const gops_ort_pool *pool,
+static ort_status *make_pool(gops_ort_runtime *runtime, const gops_ort_candidate *found,
                              const char *const *names, size_t count, ort_compute_info **info)
 {
+    const char *data = found->claim.inputs[GOPS_ORT_DATA];
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], pool->input) == 0) {
-            return gops_ort_pool_create(runtime, pool, i, info);
+        if (strcmp(names[i], data) == 0) {
+            return gops_ort_pool_create(runtime, &found->claim, &found->pool, i, info);
         }
     }
-    return gops_ort_fail(runtime, ORT_FAIL, "groupops: MaxPool has no input \"%s\"", pool->input);
+    return gops_ort_fail(runtime, ORT_FAIL, "groupops: MaxPool has no input \"%s\"", data);
 }
 
 /* The inputs of the fused node are in the order in which a call will get them. */
@@ -55,7 +56,7 @@ static ort_status *make_compute(gops_ort_runtime *runtime, const gops_ort_candid
     if (status != NULL) {
         return status;
     }
-    return found->is_pool ? make_pool(runtime, &found->pool, names, count, info)
+    return found->is_pool ? make_pool(runtime, found, names, count, info)
                           : gops_ort_compute_create(runtime, &found->claim, names, count, info);
 }
 
@@ -128,7 +129,7 @@ static ort_status *compile_graph(provider *self, gops_ort_graph *graph, const or
     for (size_t i = 0; status == NULL && i < graph->node_count; i++) {
         bool serves = false;
         status = gops_ort_candidate_read(graph, &graph->nodes[i], &found, &serves);
-        if (status == NULL && serves && found.node_count == graph->node_count) {
+        if (status == NULL && serves && found.claim.node_count == graph->node_count) {
             return make_compute(runtime, &found, fused, info);
         }
     }

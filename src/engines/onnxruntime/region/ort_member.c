@@ -195,21 +195,17 @@ ort_status *gops_ort_member_of_claim(const gops_ort_graph *graph, const gops_ort
     return NULL;
 }
 
-ort_status *gops_ort_member_of_pool(const gops_ort_graph *graph, const gops_ort_pool *pool,
-                                    gops_ort_member **member)
+ort_status *gops_ort_member_of_pool(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                                    const gops_ort_pool *pool, gops_ort_member **member)
 {
-    gops_ort_claim claim = {.node_count = pool->node_count,
-                            .inputs = {[GOPS_ORT_DATA] = pool->input},
-                            .output = pool->output};
     gops_tensor data;
     bool serves;
     *member = NULL;
-    ort_status *status = gops_ort_read_operand(graph, pool->info, &data, &serves);
+    ort_status *status = gops_ort_read_operand(graph, claim->infos[GOPS_ORT_DATA], &data, &serves);
     if (status != NULL || !serves) {
         return status;
     }
-    memcpy(claim.nodes, pool->nodes, pool->node_count * sizeof(void *));
-    gops_ort_member *made = gops_ort_member_make(GOPS_ORT_MAX_POOL, &claim, &data);
+    gops_ort_member *made = gops_ort_member_make(GOPS_ORT_MAX_POOL, claim, &data);
     if (made == NULL) {
         return gops_ort_no_memory(graph->runtime, "a node");
     }

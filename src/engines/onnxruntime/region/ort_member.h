@@ -81,8 +81,8 @@ ort_status *gops_ort_member_of_claim(const gops_ort_graph *graph, const gops_ort
                                      gops_ort_member **member);
 
 /* Likewise of a pool of 8-bit integers. */
-ort_status *gops_ort_member_of_pool(const gops_ort_graph *graph, const gops_ort_pool *pool,
-                                    gops_ort_member **member);
+ort_status *gops_ort_member_of_pool(const gops_ort_graph *graph, const gops_ort_claim *claim,
+                                    const gops_ort_pool *pool, gops_ort_member **member);
 
 enum { GOPS_ORT_BIAS_BYTES = 4 }; /* of f32 or i32 */
 

@@ -357,8 +357,8 @@ ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort
     return status;
 }
 
-void gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item)
+void gops_ort_weigh_pool(const gops_ort_claim *claim, gops_ort_item *item)
 {
-    *item = (gops_ort_item){.nodes = pool->nodes, .node_count = pool->node_count};
-    weigh_8_bit_pass(pool->type, item);
+    *item = (gops_ort_item){.nodes = claim->nodes, .node_count = claim->node_count};
+    weigh_8_bit_pass(claim->operation.types[GOPS_ORT_DATA], item);
 }

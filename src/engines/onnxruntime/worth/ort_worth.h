@@ -6,7 +6,6 @@
 
 #include "engines/onnxruntime/worth/ort_choice.h"
 #include "engines/onnxruntime/region/ort_member.h"
-#include "engines/onnxruntime/graph/ort_pool.h"
 
 void gops_ort_weigh_member(const gops_ort_runtime *runtime, const gops_ort_member *member,
                            gops_ort_item *item);
@@ -18,6 +17,6 @@ ort_status *gops_ort_weigh_claim(const gops_ort_runtime *runtime, const gops_ort
                                  gops_ort_item *item);
 
 /* And of a pool of 8-bit integers, whose gain is the runtime's reordering of its neighbours. */
-void gops_ort_weigh_pool(const gops_ort_pool *pool, gops_ort_item *item);
+void gops_ort_weigh_pool(const gops_ort_claim *claim, gops_ort_item *item);
 
 #endif
