@@ -2,6 +2,7 @@
 #include "engines/onnxruntime/graph/ort_quantized.h"
 
 #include "engines/onnxruntime/graph/ort_linear.h"
+#include "engines/onnxruntime/graph/ort_operands.h"
 
 #include <string.h>
 
@@ -106,54 +107,36 @@ static ort_status *add_qdq(const gops_ort_graph *graph, gops_ort_claim *claim, b
     return NULL;
 }
 
-/* Inputs of QLinearAdd: each operand with scale and zero point, then those of the output. */
-enum { OPERAND = 3, SCALE = 1, ZERO = 2, OUTPUT_SCALE = 6, OUTPUT_ZERO = 7 };
-
-static ort_status *read_operand(const gops_ort_runtime *runtime, const gops_ort_node *node,
-                                size_t first, gops_type type, float *scale, int32_t *zero_point,
-                                bool *reads)
-{
-    return gops_ort_read_scalars(runtime, node->inputs[first + SCALE], node->inputs[first + ZERO],
-                                 type, scale, zero_point, reads);
-}
-
 static ort_status *add_qlinear(const gops_ort_graph *graph, gops_ort_claim *claim, bool *serves)
 {
     gops_quantization *quantization = &claim->operation.quantization;
     gops_ort_node *node = gops_ort_only_reader(graph, claim->output);
-    const gops_type type = claim->operation.output_type;
-    float scale;
-    int32_t zero_point;
+    gops_ort_claim sum = {.nodes = {node}, .node_count = 1};
+    gops_ort_operands of;
     bool more;
-    ort_status *status;
-    *serves = node != NULL && strcmp(node->type, "QLinearAdd") == 0 && node->output_count == 1 &&
-              node->input_count == OUTPUT_ZERO + 1 && !graph->misjudged;
-    if (!*serves) {
-        return NULL;
+    ort_status *status = NULL;
+    *serves = node != NULL && strcmp(node->type, "QLinearAdd") == 0 && !graph->misjudged;
+    if (!*serves || (status = gops_ort_read_operands(graph, 2, &sum, &of, serves)) != NULL ||
+        !*serves) {
+        return status;
     }
-    const size_t mine = strcmp(node->input_names[0], claim->output) == 0 ? 0 : OPERAND;
-    const size_t other = OPERAND - mine;
-    if ((status = gops_ort_infos_are_alike(graph->runtime, node->inputs[mine], node->inputs[other],
+    const int mine = strcmp(of.items[0].name, claim->output) == 0 ? 0 : 1, other = 1 - mine;
+    const gops_ort_operand *residual = &of.items[other];
+    if ((status = gops_ort_infos_are_alike(graph->runtime, of.items[mine].info, residual->info,
                                            serves)) != NULL ||
-        (status = is_more_than_one(graph->runtime, node->inputs[other], &more)) != NULL ||
-        !(*serves = *serves && more) ||
-        (status = read_operand(graph->runtime, node, mine, type, &scale, &zero_point, serves)) !=
-            NULL ||
-        !(*serves = *serves && is_output(claim, scale, zero_point))) {
+        (status = is_more_than_one(graph->runtime, residual->info, &more)) != NULL ||
+        !(*serves = *serves && more &&
+                    is_output(claim, of.items[mine].by.scale, of.items[mine].by.zero_point))) {
         return status;
     }
     start_sum(claim, other == 0);
-    if ((status = read_operand(graph->runtime, node, other, type, &quantization->residual_scale,
-                               &quantization->residual_zero_point, serves)) != NULL ||
-        !*serves ||
-        (status = gops_ort_read_scalars(
-             graph->runtime, node->inputs[OUTPUT_SCALE], node->inputs[OUTPUT_ZERO], type,
-             &quantization->output_scale, &quantization->output_zero_point, serves)) != NULL) {
-        return status;
-    }
-    claim->inputs[GOPS_ORT_RESIDUAL] = node->input_names[other];
-    claim->infos[GOPS_ORT_RESIDUAL] = node->inputs[other];
-    claim->operation.types[GOPS_ORT_RESIDUAL] = type;
+    quantization->residual_scale = residual->by.scale;
+    quantization->residual_zero_point = residual->by.zero_point;
+    quantization->output_scale = of.output.by.scale;
+    quantization->output_zero_point = of.output.by.zero_point;
+    claim->inputs[GOPS_ORT_RESIDUAL] = residual->name;
+    claim->infos[GOPS_ORT_RESIDUAL] = residual->info;
+    claim->operation.types[GOPS_ORT_RESIDUAL] = claim->operation.output_type;
     gops_ort_claim_add(claim, node);
     return NULL;
 }
