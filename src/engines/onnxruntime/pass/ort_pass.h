@@ -31,6 +31,16 @@ typedef enum gops_ort_vectors {
 
 enum { GOPS_ORT_CODES = 256 }; /* that 8 bits have */
 
+/* The bits of the 8-bit integer nearest to units + zero_point, ties to even; it saturates. `least` is the type's least
+ * integer less zero_point. Beyond 2^23 floats have no fractions: a sum with such a number is rounded. */
+static inline uint8_t gops_ort_round_units(float units, float least, int32_t zero_point)
+{
+    const float whole = 0x1.8p23F, most = least + UINT8_MAX;
+    units = units > least ? units : least;
+    units = units < most ? units : most;
+    return (uint8_t)((int32_t)(units + whole - whole) + zero_point);
+}
+
 /* Those of the instruction set that plans made now use: gops_isa. */
 gops_ort_vectors gops_ort_find_vectors(void);
 

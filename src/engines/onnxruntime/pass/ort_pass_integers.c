@@ -12,7 +12,6 @@
  */
 #include "engines/onnxruntime/pass/ort_pass_integers.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { Y, X };
@@ -34,15 +33,6 @@ static inline uint8_t flip_of(gops_type type)
 static inline int32_t zero_of(gops_type type, const gops_ort_linear *by)
 {
     return by->zero_point - least_of(type);
-}
-
-/* The bits of the nearest integer: beyond 2^23 floats have no fractions. */
-static inline uint8_t round_to_code(float number, float least)
-{
-    const float whole = 0x1.8p23F, most = least + UINT8_MAX;
-    number = number > least ? number : least;
-    number = number < most ? number : most;
-    return (uint8_t)(int32_t)(number + whole - whole);
 }
 
 static inline int64_t smaller(int64_t one, int64_t other)

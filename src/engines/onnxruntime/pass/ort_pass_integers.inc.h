@@ -70,7 +70,8 @@ TARGET static void NAME(divide)(const gops_ort_pass *pass, const rows *of, uint8
         const float *row = sums + r * of->pitch;
         for (int64_t x = 0; x < pass->out[X]; x++) {
             const float share = (float)share_of(pass, of->first + r, x);
-            to[x] = round_to_code(row[x * pass->window.strides[X]] / share / scale + zero, least);
+            to[x] = gops_ort_round_units(row[x * pass->window.strides[X]] / share / scale + zero,
+                                         least, 0);
         }
         to += pass->out[X];
     }
@@ -82,7 +83,7 @@ TARGET static void NAME(divide_all)(const gops_ort_pass *pass, uint8_t *restrict
     const float scale = pass->output_by.scale, zero = (float)pass->output_by.zero_point;
     const float share = (float)share_of(pass, 0, 0), least = (float)least_of(pass->type);
     for (int64_t i = 0; i < count; i++) {
-        to[i] = round_to_code(sums[i] / share / scale + zero, least);
+        to[i] = gops_ort_round_units(sums[i] / share / scale + zero, least, 0);
     }
 }
 
@@ -118,9 +119,7 @@ TARGET static uint8_t NAME(average_plane)(const gops_ort_pass *pass, const uint8
         sum += (uint8_t)(from[i] ^ flip);
     }
     sum -= zero_of(pass->type, &pass->by[0]) * count;
-    const float least = (float)(least_of(pass->type) - zero), number = (float)sum * factor;
-    const float bounded = fminf(fmaxf(number, least), least + UINT8_MAX);
-    return (uint8_t)((int32_t)rintf(bounded) + zero);
+    return gops_ort_round_units((float)sum * factor, (float)(least_of(pass->type) - zero), zero);
 }
 
 TARGET static void NAME(multiply_codes)(const gops_ort_pass *pass, uint8_t *restrict to,
@@ -136,7 +135,7 @@ TARGET static void NAME(multiply_codes)(const gops_ort_pass *pass, uint8_t *rest
     for (int64_t i = 0; i < count; i++) {
         const int32_t product = ((int32_t)(uint8_t)(from[i] ^ flip) - zero) *
                                 ((int32_t)(uint8_t)(other[i] ^ flip) - other_zero);
-        to[i] = round_to_code((float)product * factor + output_zero, least);
+        to[i] = gops_ort_round_units((float)product * factor + output_zero, least, 0);
     }
 }
 

@@ -21,15 +21,6 @@ typedef struct columns {
     int64_t pairs, pairs_end;
 } columns;
 
-/* The bits of the nearest integer to a number of units: beyond 2^23 floats have no fractions. */
-static inline uint8_t round_units(float units, float least, int32_t zero_point)
-{
-    const float whole = 0x1.8p23F, most = least + UINT8_MAX;
-    units = units > least ? units : least;
-    units = units < most ? units : most;
-    return (uint8_t)((int32_t)(units + whole - whole) + zero_point);
-}
-
 static bool goes_on(const gops_ort_tap *tap)
 {
     return tap[2].first == tap->first + 1 && tap[2].second == tap->second + 1;

@@ -81,7 +81,7 @@ TARGET static void NAME(round_row)(const gops_ort_pass *pass, uint8_t *restrict 
     const float scale = pass->output_by.scale;
     const float least = (float)((pass->type == GOPS_I8 ? INT8_MIN : 0) - zero_point);
     for (int64_t x = 0; x < count; x++) {
-        to[x] = round_units(numbers[x] / scale, least, zero_point);
+        to[x] = gops_ort_round_units(numbers[x] / scale, least, zero_point);
     }
 }
 
