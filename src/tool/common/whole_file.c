@@ -42,15 +42,7 @@ static void watch_signals(char *temporary)
 static bool fail_file(gops_whole_file *file, const char *what, gops_tool_error *error)
 {
     gops_tool_refuse_errno(error, "%s: it cannot be %s", file->path, what);
-    if (file->descriptor >= 0) {
-        close(file->descriptor);
-    }
-    if (file->replaces) {
-        unlink(file->temporary);
-    }
-    if (unfinished == file->temporary) {
-        unfinished = NULL;
-    }
+    gops_whole_file_discard(file);
     return false;
 }
 
@@ -227,5 +219,7 @@ void gops_whole_file_discard(gops_whole_file *file)
     if (file->replaces) {
         unlink(file->temporary);
     }
-    unfinished = NULL;
+    if (unfinished == file->temporary) {
+        unfinished = NULL;
+    }
 }
