@@ -4,14 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_outputs(const void *left, const void *right)
+/* Of uses or outputs, which both begin with the name of their value. */
+static int compare_values(const void *left, const void *right)
 {
-    return strcmp(((const gops_ort_output *)left)->value, ((const gops_ort_output *)right)->value);
-}
-
-static int compare_uses(const void *left, const void *right)
-{
-    return strcmp(((const gops_ort_use *)left)->value, ((const gops_ort_use *)right)->value);
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 /* Allocates `count` value infos and their names together, at *infos. */
@@ -187,7 +183,7 @@ static ort_status *read_uses(const gops_ort_runtime *runtime, const ort_graph *f
                 uses[graph->use_count++] = (gops_ort_use){node->input_names[input], node};
             }
         }
-        qsort(uses, graph->use_count, sizeof *uses, compare_uses);
+        qsort(uses, graph->use_count, sizeof *uses, compare_values);
     }
     free(outputs);
     return status;
@@ -210,7 +206,7 @@ static ort_status *sort_outputs(gops_ort_graph *graph)
             outputs[graph->output_count++] = (gops_ort_output){node->output_names[k], node};
         }
     }
-    qsort(outputs, graph->output_count, sizeof *outputs, compare_outputs);
+    qsort(outputs, graph->output_count, sizeof *outputs, compare_values);
     return NULL;
 }
 
@@ -279,9 +275,8 @@ gops_ort_node *gops_ort_only_reader(const gops_ort_graph *graph, const char *val
 
 gops_ort_node *gops_ort_writer(const gops_ort_graph *graph, const char *value)
 {
-    const gops_ort_output wanted = {value, NULL};
-    const gops_ort_output *found = bsearch(&wanted, graph->outputs, graph->output_count,
-                                           sizeof *graph->outputs, compare_outputs);
+    const gops_ort_output *found = bsearch(&value, graph->outputs, graph->output_count,
+                                           sizeof *graph->outputs, compare_values);
     return value[0] != '\0' && found != NULL ? found->writer : NULL;
 }
 
