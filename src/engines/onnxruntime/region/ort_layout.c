@@ -29,7 +29,6 @@ typedef struct value {
     gops_tensor tensor;
     gops_ort_view view;
     size_t buffer; /* of those in scratch memory */
-    int64_t bytes;
     bool placed;
     bool may_be_replaced; /* nothing but values that follow each other are in its buffer */
 } value;
@@ -60,7 +59,6 @@ static value *add(making *of, const char *name, const gops_tensor *tensor, int64
     *made = (value){.name = name, .tensor = *tensor};
     made->view.element_bytes = (int64_t)gops_type_bytes(tensor->type);
     made->view.plane = plane;
-    made->bytes = gops_ort_channels_bytes(&made->view, tensor->dims[1]);
     return made;
 }
 
@@ -73,13 +71,9 @@ static void place(value *placed, size_t base)
 static void place_in_new(making *of, value *placed)
 {
     placed->buffer = of->buffer_count++;
-    of->buffers[placed->buffer] = (gops_ort_buffer){.bytes = placed->bytes};
+    of->buffers[placed->buffer] =
+        (gops_ort_buffer){.bytes = gops_ort_channels_bytes(&placed->view, placed->tensor.dims[1])};
     place(placed, GOPS_ORT_SCRATCH);
-}
-
-static bool same_view(const gops_ort_view *one, const gops_ort_view *other)
-{
-    return one->base == other->base && one->at == other->at;
 }
 
 /* Whether two values lie in one block of memory. */
@@ -276,7 +270,7 @@ static void add_step(making *of, gops_ort_member *member, const value *const *in
 static void add_copy(making *of, gops_ort_member *member, const value *from, const uint8_t *codes,
                      const value *output, const gops_ort_view *to)
 {
-    if (codes != NULL || !same_view(&from->view, to) || !share(from, output)) {
+    if (codes != NULL || from->view.at != to->at || !share(from, output)) {
         add_step(of, member, &from, 1, output, to);
         of->layout->steps[of->layout->step_count - 1].codes = codes;
     }
