@@ -28,7 +28,7 @@ static void add_messages(gops_mpi_plan *plan, const gops_tensor *data, const gop
         const size_t bytes = (size_t)gops_brick_elements(&brick) * gops_type_bytes(plan->data_type);
         plan->messages[plan->receives + plan->sends] =
             (gops_mpi_message){peer, brick, gops_mpi_reserve(&plan->workspace_bytes, bytes), bytes};
-        plan->requests += gops_mpi_chunks(bytes);
+        plan->requests += (int)((bytes + GOPS_MPI_MESSAGE_BYTES - 1) / GOPS_MPI_MESSAGE_BYTES);
         plan->sends += sent;
         plan->receives += !sent;
     }

@@ -75,11 +75,6 @@ struct gops_mpi_plan {
 /* The most bytes of one message. */
 #define GOPS_MPI_MESSAGE_BYTES ((size_t)1 << 30)
 
-static inline int gops_mpi_chunks(size_t bytes)
-{
-    return (int)((bytes + GOPS_MPI_MESSAGE_BYTES - 1) / GOPS_MPI_MESSAGE_BYTES);
-}
-
 /* Lays out a part of the workspace. */
 static inline size_t gops_mpi_reserve(size_t *end, size_t bytes)
 {
