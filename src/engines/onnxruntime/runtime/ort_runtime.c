@@ -243,10 +243,7 @@ bool gops_ort_runtime_open(const ort_api_base *base, gops_ort_runtime *runtime, 
 
 void gops_ort_runtime_close(gops_ort_runtime *runtime)
 {
-    if (runtime->memory != NULL) {
-        runtime->api->release_memory_info(runtime->memory);
-        runtime->memory = NULL;
-    }
+    runtime->api->release_memory_info(runtime->memory);
 }
 
 /* The state is the compute info itself: the runtime makes one for each claim and session. */
