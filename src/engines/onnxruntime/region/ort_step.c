@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many threads the work of a step is worth: handing some of it to another takes as long as a core
+/* How many threads, `most` or fewer, the work of a step is worth: handing some of it to another takes as long as a core
  * takes for half of this, to a thread of a team less. */
-static int32_t worth_threads(const gops_ort_runtime *runtime, double flops, double bytes)
+static int32_t worth_threads(const gops_ort_runtime *runtime, int32_t most, double flops,
+                             double bytes)
 {
     const double worth_ns = runtime->may_spin ? 1500 : 8000;
     const double flops_a_ns = 60, bytes_a_ns = 30;
     const double parts = (flops / flops_a_ns + bytes / bytes_a_ns) / worth_ns;
-    const int32_t most = gops_ort_processors();
     return parts >= most ? most : 1 + (int32_t)parts;
 }
 
@@ -25,12 +25,11 @@ static gops_status create_plan(gops_ort_runtime *runtime, const gops_ort_member 
     const double products_a_float = 2; /* of 8 bits, at least, in the time of one of f32 */
     const gops_host host = gops_ort_host(runtime);
     gops_options options = gops_ort_options(runtime, operation, &host);
-    const int32_t worth = worth_threads(
-        runtime,
+    options.threads = made->threads = worth_threads(
+        runtime, most,
         gops_ort_member_flops(member) / (gops_ort_is_quantized(operation) ? products_a_float : 1),
         (double)(gops_ort_bytes(&member->data, 0) + gops_ort_bytes(&member->output, 0) +
                  gops_ort_bytes(&member->filter, 0)));
-    options.threads = made->threads = worth < most ? worth : most;
     options.data_channel_stride = made->data.plane;
     options.output_channel_stride = made->output.plane;
     return gops_ort_plan_create(operation, &member->data, &member->filter, &options, &made->plan,
@@ -139,7 +138,8 @@ static void make_pass(gops_ort_runtime *runtime, const gops_ort_placed_step *pla
     pass->output_by = member->output_by;
     pass->counts_padding = member->counts_padding;
     const gops_tensor *most = member->kind == GOPS_ORT_RESIZE ? &member->output : data;
-    made->threads = worth_threads(runtime, 0, 2 * (double)gops_ort_bytes(most, 0));
+    made->threads =
+        worth_threads(runtime, gops_ort_processors(), 0, 2 * (double)gops_ort_bytes(most, 0));
 }
 
 ort_status *gops_ort_step_make(gops_ort_runtime *runtime, const gops_ort_placed_step *placed,
@@ -170,14 +170,6 @@ typedef struct running {
     const gops_ort_step *of;
     gops_ort_pass_operands operands;
 } running;
-
-static running start(const gops_ort_step *of, unsigned char *const *bases)
-{
-    return (running){of,
-                     {.data = gops_ort_view_start(&of->data, bases),
-                      .other = of->has_other ? gops_ort_view_start(&of->other, bases) : NULL,
-                      .output = gops_ort_view_start(&of->output, bases)}};
-}
 
 static void run_part(void *argument, int64_t index)
 {
@@ -222,7 +214,10 @@ ort_status *gops_ort_step_run(gops_ort_runtime *runtime, const char *name,
                               const gops_ort_step *step, unsigned char *const *bases,
                               void *workspace)
 {
-    running now = start(step, bases);
+    running now = {step,
+                   {.data = gops_ort_view_start(&step->data, bases),
+                    .other = step->has_other ? gops_ort_view_start(&step->other, bases) : NULL,
+                    .output = gops_ort_view_start(&step->output, bases)}};
     return step->plan != NULL ? run_plan(runtime, name, &now, workspace)
                               : run_pass(runtime, name, &now);
 }
