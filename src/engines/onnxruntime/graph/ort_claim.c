@@ -4,6 +4,7 @@
 #include "engines/onnxruntime/graph/ort_activation.h"
 #include "engines/onnxruntime/graph/ort_quantized.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ ort_status *gops_ort_infos_are_alike(const gops_ort_runtime *runtime, const ort_
 
 void gops_ort_claim_add(gops_ort_claim *claim, gops_ort_node *node)
 {
+    assert(claim->node_count < GOPS_ORT_MAX_NODES);
     claim->nodes[claim->node_count++] = node;
     claim->output = node->output_names[0];
 }
@@ -98,7 +100,7 @@ static ort_status *read_gate(const gops_ort_graph *graph, gops_ort_node *gate, g
     *last = gate;
     if (strcmp(gate->type, "Softplus") == 0) {
         gops_ort_node *behind = gops_ort_only_reader(graph, gate->output_names[0]);
-        if (behind != NULL && !behind->claimed && strcmp(behind->type, "Tanh") == 0) {
+        if (behind != NULL && strcmp(behind->type, "Tanh") == 0) {
             *last = behind;
             activation->kind = GOPS_ACTIVATION_MISH;
         }
@@ -119,8 +121,7 @@ static ort_status *add_gated(const gops_ort_graph *graph, gops_ort_claim *claim)
 {
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
-    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL ||
-        claim->node_count + 3 > GOPS_ORT_MAX_NODES) {
+    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL) {
         return NULL;
     }
     const size_t second = strcmp(uses[1].reader->type, "Mul") == 0 ? 1 : 0;
@@ -169,8 +170,7 @@ ort_status *gops_ort_add_gelu(const gops_ort_graph *graph, gops_ort_claim *claim
     gops_ort_node *nodes[NODES];
     size_t count;
     const gops_ort_use *uses = gops_ort_uses(graph, claim->output, &count);
-    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL ||
-        claim->node_count + NODES > GOPS_ORT_MAX_NODES) {
+    if (count != 2 || uses[0].reader == NULL || uses[1].reader == NULL) {
         return NULL;
     }
     bool is;

@@ -16,7 +16,6 @@ gops_ort_node *gops_ort_chain_take(gops_ort_chain *of, const char *type, bool ei
     gops_ort_node *node = gops_ort_only_reader(of->graph, of->claim.output);
     if (of->status != NULL || node == NULL || strcmp(node->type, type) != 0 ||
         node->output_count != 1 || node->input_count < 1 ||
-        of->claim.node_count == GOPS_ORT_MAX_NODES ||
         (!either && strcmp(node->input_names[0], of->claim.output) != 0)) {
         return NULL;
     }
