@@ -109,8 +109,7 @@ void gops_ort_attribute_axes(gops_ort_attributes *from, gops_list *axes)
         from->status = gops_ort_read_constant(from->runtime, from->node->inputs[1], &constant, &is);
     }
     if (is && constant.tensor.type == GOPS_I64 && constant.count <= GOPS_MAX_SPATIAL) {
-        axes->count = (int32_t)constant.count;
-        memcpy(axes->values, constant.values, (size_t)constant.count * sizeof *axes->values);
+        set_list(axes, constant.values, (size_t)constant.count);
     }
 }
 

@@ -58,7 +58,6 @@ static bool reads(const gops_ort_node *node, const char *first, const char *seco
 static bool take_deviations(gops_ort_chain *of, gops_ort_node *mean, float *epsilon)
 {
     const char *x = mean->input_names[0];
-    float two;
     if (!is_mean(of, mean)) {
         return false;
     }
@@ -86,10 +85,9 @@ static bool take_deviations(gops_ort_chain *of, gops_ort_node *mean, float *epsi
         !gops_ort_is_number(&exponent, of->data.rank)) {
         return false;
     }
-    two = *(const float *)exponent.values;
     gops_ort_claim_add(&of->claim, power);
     const gops_ort_node *variance = gops_ort_chain_take(of, "ReduceMean", false);
-    return two == 2 && variance != NULL && is_mean(of, variance) &&
+    return *(const float *)exponent.values == 2 && variance != NULL && is_mean(of, variance) &&
            take_number(of, "Add", epsilon) && *epsilon > 0 &&
            gops_ort_chain_take(of, "Sqrt", false) != NULL &&
            reads(gops_ort_only_reader(of->graph, of->claim.output), centred, of->claim.output) &&

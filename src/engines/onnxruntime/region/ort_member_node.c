@@ -216,7 +216,6 @@ ort_status *gops_ort_member_of_resize(gops_ort_reading *from, gops_ort_member **
     }
     (*member)->resize = resize;
     (*member)->output = *output;
-    (*member)->input_count = 1;
     return NULL;
 }
 
