@@ -136,9 +136,9 @@ gops_status gops_mpi_redistribute(const gops_mpi_distribution *source,
         const size_t size = gops_type_bytes(tensor->type);
         has = gops_mpi_brick_of(source, tensor, groups, rank);
         gets = gops_mpi_brick_of(target, tensor, groups, rank);
-        if ((from == NULL && !gops_brick_is_empty(&has)) ||
-            (to == NULL && !gops_brick_is_empty(&gets))) {
-            status = gops_mpi_fail(&own, GOPS_INVALID, "%s is NULL", from == NULL ? "from" : "to");
+        const bool no_from = from == NULL && !gops_brick_is_empty(&has);
+        if (no_from || (to == NULL && !gops_brick_is_empty(&gets))) {
+            status = gops_mpi_fail(&own, GOPS_INVALID, "%s is NULL", no_from ? "from" : "to");
         } else {
             status = allocate(&sent, ranks, (size_t)gops_brick_elements(&has) * size, &own);
         }

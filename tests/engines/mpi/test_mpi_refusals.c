@@ -511,11 +511,18 @@ static void redistributions_refused(void)
            GOPS_INVALID, "tensor is NULL");
     expect(gops_mpi_redistribute(source, target, &data, wrong() ? 5 : 2, x, y, &error), &error,
            GOPS_INVALID, "groups is 5; the tensor has 6 channels");
+    expect(gops_mpi_redistribute(source, target, &data, 2, wrong() ? NULL : x, y, &error), &error,
+           GOPS_INVALID, "from is NULL");
     if (mpi_ranks > 1) {
         static const char other[] = "the tensor, groups or grids are not those of rank 0";
-        gops_tensor halves = data, narrow = data;
+        gops_tensor halves = data, narrow = data, image = data;
         halves.type = GOPS_F16;
         narrow.dims[3]--;
+        image.dims[0] = 1;
+        /* Rank 0 has all of one image: the last rank may lack `from`, but not `to`. */
+        expect(gops_mpi_redistribute(target, source, &image, 2, mpi_rank == 0 ? x : NULL,
+                                     wrong() ? NULL : y, &error),
+               &error, GOPS_INVALID, "to is NULL");
         expect(gops_mpi_redistribute(source, target, wrong() ? &halves : &data, 2, x, y, &error),
                &error, GOPS_INVALID, other);
         expect(gops_mpi_redistribute(source, target, wrong() ? &narrow : &data, 2, x, y, &error),
