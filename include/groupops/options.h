@@ -51,7 +51,7 @@ typedef enum gops_activation_kind {
  *
  * The same argument gives the same bits on every instruction set. Before it is rounded to the
  * output's type, the value is within so many units in the last place of the formula's. Of f32, for
- * all types but f64: 2.5 for hard_swish, 3 for sigmoid, tanh and elu, 4 for swish, 5.5 for mish, 8.5
+ * all types but f64: 1.5 for elu, 2.5 for hard_swish, sigmoid and tanh, 3.5 for swish, 5.5 for mish, 7.5
  * for gelu. Of f64, for f64: 3 for elu and hard_swish, 3.5 for sigmoid and tanh, 4.5 for swish, 7.5 for
  * mish, 18 for gelu. Of both, where alpha and beta are 0 or normal numbers of that type: 1.5 for
  * leaky_relu and prelu, and for hard_sigmoid 3 units of |alpha x| + |beta|. Swish rounds its alpha to

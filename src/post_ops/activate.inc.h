@@ -68,8 +68,9 @@ GOPS_INLINE fraction bell(vector a, const int exponent)
     const vector square = high * high * (C)-0.5;
     const vector rest = (a - high) * (a + high) * (C)-0.5;
     vector power;
-    const vector r = reduce(square, square + rest, exponent, &power) + rest;
-    return exp_of_rest(r, power);
+    fraction e = exp_of_rest(reduce(square, square + rest, exponent, &power) + rest);
+    e.over *= power;
+    return e;
 }
 
 /* 2^exponent Phi(-a) for a from 0 */
@@ -93,7 +94,7 @@ GOPS_INLINE vector gelu(vector x, C alpha, C beta)
     (void)alpha, (void)beta;
     const vector magnitude = (vector)((bits)x & ~(bits)constant(-0.0));
     const vector a = lower(constant(GELU_NEAR), magnitude);
-    const vector value = raise((vector){0}, x) - a * normal(a, 0);
+    const vector value = multiply_add(-a, normal(a, 0), raise((vector){0}, x));
     return any_above(-x, GELU_NEAR) ? GOPS_SELECT(x < -GELU_NEAR, far_gelu(x), value) : value;
 }
 
@@ -108,9 +109,12 @@ GOPS_INLINE vector elu(vector x, C alpha, C beta)
 GOPS_INLINE vector mish(vector x, C alpha, C beta)
 {
     (void)alpha, (void)beta;
-    const fraction e = near_exp(clamp(x, constant(-NEAR), constant(-TANH_END)));
-    const vector twice = e.under + e.under, w = e.over * (e.over + twice);
-    const vector value = x * (w / (w + e.under * twice));
+    vector power;
+    const vector near = clamp(x, constant(-NEAR), constant(-TANH_END));
+    const fraction e = exp_of_rest(reduce(near, near, 0, &power));
+    const vector over = e.over * power, twice = e.under + e.under;
+    const vector w = over * (over + twice);
+    const vector value = x * (w / multiply_add(e.under, twice, w));
     return any_above(-x, NEAR) ? GOPS_SELECT(x < -NEAR, times_far_exp(x, x), value) : value;
 }
 
@@ -223,13 +227,13 @@ static void NAME(activate)(const gops_activate_rows *rows, const gops_activation
 #undef fraction
 #undef compare_above
 #undef any_above
+#undef apart
 #undef multiply_add
 #undef add_exact
 #undef constant
 #undef polynomial
 #undef reduce
 #undef exp_of_rest
-#undef near_exp
 #undef times_far_exp
 #undef expm1
 #undef minus_magnitude
@@ -250,6 +254,7 @@ static void NAME(activate)(const gops_activate_rows *rows, const gops_activation
 #undef BITS
 #undef LANES
 #undef NAME
+#undef MULTIPLY_ADD
 #undef FRACTION_BITS
 #undef EXPONENT_BIAS
 #undef LN2_HIGH

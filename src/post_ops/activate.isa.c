@@ -1,10 +1,10 @@
 /*
  * activate.isa.c: activate.inc.h for floats and doubles, and their constants.
  *
- * This file alone is compiled without fused multiply-add (src/CMakeLists.txt), so that all
- * instruction sets give the same bits. With it, those that have it would save a quarter of the
- * instructions, and those without it would have to call a function for each. A reciprocal by the
- * processor's estimate is out for the same reason.
+ * All instruction sets give the same bits. So the compiler fuses nothing in this file
+ * (src/CMakeLists.txt), which says itself where a b + c is rounded once: for floats, and by what takes
+ * ten times as long where there is no instruction for it. For doubles nothing wider would do, so their
+ * products are rounded too. A reciprocal by the processor's estimate is out for the same reason.
  *
  * The coefficients of A and B are Pade's, halved. The others are those of minimax approximations,
  * computed with 200 bits by Remez' algorithm.
@@ -13,6 +13,7 @@
 
 #include "isa/lanes.h"
 
+#include <float.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -55,10 +56,39 @@ static inline bool any_above_f64(__m256d x, __m256d limit)
 #define FUSED
 #endif
 
+typedef float floats __attribute__((vector_size(LANES_OF_4 * sizeof(float))));
+
+/* a b + c, rounded once. As doubles the product is exact and the sum is rounded. Rounding it again, to
+ * a float, changes nothing but where it lies in the middle between two floats, as hardly any does, or
+ * is a denormal, and those that activations have are exact sums. */
+static floats multiply_add_floats(floats a, floats b, floats c)
+{
+    floats sum;
+#if !defined(__FP_FAST_FMAF)
+    const uint64_t beyond_float = ((uint64_t)1 << (DBL_MANT_DIG - FLT_MANT_DIG)) - 1;
+    bool middle = false;
+    for (int i = 0; i < LANES_OF_4; i++) {
+        const double wide = (double)a[i] * (double)b[i] + (double)c[i];
+        uint64_t bits;
+        memcpy(&bits, &wide, sizeof bits);
+        middle |= (bits & beyond_float) == beyond_float / 2 + 1;
+        sum[i] = (float)wide;
+    }
+    if (!middle) {
+        return sum;
+    }
+#endif
+    for (int i = 0; i < LANES_OF_4; i++) {
+        sum[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    }
+    return sum;
+}
+
 #define C float
 #define BITS uint32_t
 #define LANES LANES_OF_4
 #define NAME(symbol) f32_##symbol
+#define MULTIPLY_ADD(a, b, c) _Generic((a), FUSED default : multiply_add_floats)(a, b, c)
 #define FRACTION_BITS 23
 #define EXPONENT_BIAS 127
 #define LN2_HIGH 0x1.62e4p-1
@@ -84,6 +114,7 @@ static inline bool any_above_f64(__m256d x, __m256d limit)
 #define BITS uint64_t
 #define LANES LANES_OF_8
 #define NAME(symbol) f64_##symbol
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #define FRACTION_BITS 52
 #define EXPONENT_BIAS 1023
 #define LN2_HIGH 0x1.62e42feep-1

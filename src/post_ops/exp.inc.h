@@ -33,6 +33,8 @@
  *                       int: of the type's format
  *   LN2_HIGH, LN2_LOW   double: above
  *   ANY_ABOVE, FUSED    associations for _Generic: activate.isa.c
+ *   MULTIPLY_ADD(a, b, c)
+ *                       expression: a b + c, as the type's are rounded
  *   EXP_EVEN, EXP_ODD   doubles: A, and B / r, of powers of r^2, from the constant terms up. They are
  *                       so small that A - B is at most 1.
  *   EXP_COEFFICIENTS    doubles: P, from the constant term up
@@ -58,12 +60,12 @@ typedef struct NAME(fraction) {
 #define fraction NAME(fraction)
 #define compare_above NAME(compare_above)
 #define any_above NAME(any_above)
+#define apart NAME(apart)
 #define multiply_add NAME(multiply_add)
 #define add_exact NAME(add_exact)
 #define polynomial NAME(polynomial)
 #define reduce NAME(reduce)
 #define exp_of_rest NAME(exp_of_rest)
-#define near_exp NAME(near_exp)
 #define times_far_exp NAME(times_far_exp)
 #define expm1 NAME(expm1)
 #define over_1_plus_exp NAME(over_1_plus_exp)
@@ -100,15 +102,21 @@ GOPS_INLINE bool any_above(vector x, const C limit)
                             false);
 }
 
-GOPS_INLINE vector multiply_add(vector a, vector b, vector c)
+/* a b + c, both rounded. */
+GOPS_INLINE vector apart(vector a, vector b, vector c)
 {
     return a * b + c;
+}
+
+GOPS_INLINE vector multiply_add(vector a, vector b, vector c)
+{
+    return (vector)MULTIPLY_ADD(a, b, c);
 }
 
 /* a b + c, where a b is exact. Then a fused multiply-add gives the same bits. */
 GOPS_INLINE vector add_exact(vector a, vector b, vector c)
 {
-    return (vector) _Generic((a), FUSED default : multiply_add)(a, b, c);
+    return (vector) _Generic((a), FUSED default : apart)(a, b, c);
 }
 
 /* From the constant term up. */
@@ -117,7 +125,7 @@ GOPS_INLINE vector polynomial(vector x, const C *coefficients, const int count)
     vector sum = constant(coefficients[count - 1]);
     GOPS_UNROLL
     for (int i = count - 2; i >= 0; i--) {
-        sum = sum * x + constant(coefficients[i]);
+        sum = multiply_add(sum, x, constant(coefficients[i]));
     }
     return sum;
 }
@@ -127,28 +135,20 @@ GOPS_INLINE vector reduce(vector y, vector about, const int exponent, vector *po
 {
     const vector rounding =
         constant((C)1.5 * (C)((BITS)1 << FRACTION_BITS) + (C)(EXPONENT_BIAS + exponent));
-    const vector rounded = about * constant(1.44269504088896340736) + rounding;
+    const vector rounded = multiply_add(about, constant(1.44269504088896340736), rounding);
     const vector n = rounded - rounding;
     *power = (vector)((bits)rounded << FRACTION_BITS);
-    return add_exact(n, constant(-LN2_HIGH), y) - n * constant(LN2_LOW);
+    return multiply_add(n, constant(-LN2_LOW), add_exact(n, constant(-LN2_HIGH), y));
 }
 
-/* 2^n exp(r), where power is 2^n */
-GOPS_INLINE fraction exp_of_rest(vector r, vector power)
+/* exp(r) */
+GOPS_INLINE fraction exp_of_rest(vector r)
 {
     static const C even[] = {EXP_EVEN}, odd[] = {EXP_ODD};
     const vector square = r * r;
     const vector a = polynomial(square, even, COUNT(even));
-    const vector b = r * polynomial(square, odd, COUNT(odd));
-    return (fraction){(a + b) * power, a - b};
-}
-
-/* exp(y) for y from -NEAR to NEAR */
-GOPS_INLINE fraction near_exp(vector y)
-{
-    vector power;
-    const vector r = reduce(y, y, 0, &power);
-    return exp_of_rest(r, power);
+    const vector b_over_r = polynomial(square, odd, COUNT(odd));
+    return (fraction){multiply_add(r, b_over_r, a), multiply_add(-r, b_over_r, a)};
 }
 
 /* factor exp(y) for y below -NEAR */
@@ -157,16 +157,18 @@ GOPS_INLINE vector times_far_exp(vector factor, vector y)
     vector power;
     const vector near = raise(constant(EXP_END), y);
     const vector r = reduce(near, near, SCALE, &power);
-    const fraction e = exp_of_rest(r, power);
-    const vector value = factor * (e.over / e.under);
+    const fraction e = exp_of_rest(r);
+    const vector value = factor * (e.over * power / e.under);
     return GOPS_SELECT(y < EXP_END, factor * 0, value) * constant(DOWN);
 }
 
 /* factor / (1 + exp(y)) */
 GOPS_INLINE vector over_1_plus_exp(vector factor, vector y)
 {
-    const fraction e = near_exp(raise(constant(-NEAR), y));
-    const vector value = factor * e.under / (e.under + e.over);
+    vector power;
+    const vector near = raise(constant(-NEAR), y);
+    const fraction e = exp_of_rest(reduce(near, near, 0, &power));
+    const vector value = factor * e.under / multiply_add(e.over, power, e.under);
     return any_above(y, NEAR) ? GOPS_SELECT(y > NEAR, times_far_exp(factor, -y), value) : value;
 }
 
@@ -177,6 +179,6 @@ GOPS_INLINE vector expm1(vector y)
     vector power;
     y = raise(constant(TANH_END), y);
     const vector r = reduce(y, y, 0, &power);
-    const vector less_1 = r + r * r * polynomial(r, coefficients, COUNT(coefficients));
+    const vector less_1 = multiply_add(r * r, polynomial(r, coefficients, COUNT(coefficients)), r);
     return add_exact(power, less_1, power - 1);
 }

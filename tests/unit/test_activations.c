@@ -29,13 +29,13 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    {{GOPS_ACTIVATION_SIGMOID, 0, 0}, "sigmoid", 3, 3.5, -0x1.1ae66p+0F},
-    {{GOPS_ACTIVATION_TANH, 0, 0}, "tanh", 3, 3.5, 0x1.205368p+2F},
-    {{GOPS_ACTIVATION_SWISH, 1, 0}, "swish", 4, 4.5, -0x1.df27e8p+0F},
-    {{GOPS_ACTIVATION_SWISH, (double)1.702f, 0}, "swish 1.702", 4, 4.5, -0x1.85b35ap+5F},
-    {{GOPS_ACTIVATION_SWISH, -0.25, 0}, "swish -0.25", 4, 4.5, 0x1.df27e8p+2F},
-    {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 8.5, 18, -0x1.bbe074p+2F},
-    {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 3, 3, -0x1.246efcp-2F},
+    {{GOPS_ACTIVATION_SIGMOID, 0, 0}, "sigmoid", 2.5, 3.5, -0x1.1c48a8p+0F},
+    {{GOPS_ACTIVATION_TANH, 0, 0}, "tanh", 2.5, 3.5, 0x1.205368p+2F},
+    {{GOPS_ACTIVATION_SWISH, 1, 0}, "swish", 3.5, 4.5, -0x1.e3ed14p+0F},
+    {{GOPS_ACTIVATION_SWISH, (double)1.702f, 0}, "swish 1.702", 3.5, 4.5, 0x1.4571f2p-1F},
+    {{GOPS_ACTIVATION_SWISH, -0.25, 0}, "swish -0.25", 3.5, 4.5, -0x1.cb1dbep-1F},
+    {{GOPS_ACTIVATION_GELU, 0, 0}, "gelu", 7.5, 18, -0x1.74a28cp+3F},
+    {{GOPS_ACTIVATION_ELU, 1, 0}, "elu", 1.5, 3, -0x1.267e88p-2F},
     {{GOPS_ACTIVATION_MISH, 0, 0}, "mish", 5.5, 7.5, -0x1.5bf9f4p+6F},
     {{GOPS_ACTIVATION_HARD_SWISH, 0, 0}, "hard_swish", 2.5, 3, 0x1.fde802p-10F},
     {{GOPS_ACTIVATION_LEAKY_RELU, .01, 0}, "leaky_relu", 1.5, 1.5, -3},
