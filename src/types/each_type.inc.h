@@ -22,6 +22,8 @@
  *     ROUND_IN_BLOCKS   defined if rounding by blocks is faster than one by one
  *     NORM_IN_DOUBLES   defined if a normalization of this type needs doubles
  *     SHIFTED           defined if values may have a zero point, which is subtracted
+ *     NEXT_SATURATES    defined if the next row is the same type, saturated: it defines LANES_STORE,
+ *                       STORE, ROUND and NAME, and has the other macros of this row
  *
  * Floating point types below f32 are multiplied and added in f32. Integers are exact modulo 2^bits:
  * they are multiplied and added as unsigned integers of 16, 32 or 64 bits, whose arithmetic is
@@ -106,21 +108,13 @@
 #define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_##symbol
 #define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32
+#define NEXT_SATURATES
 #include "types/one_type.inc.h"
 
-#define T uint8_t
-#define C float
-#define LOAD(code) gops_f8e4m3_load((uint32_t)(code))
-#define WIDEN gops_widen_u8
-#define LANES_LOAD gops_lanes_f8e4m3_load
-#define NARROW gops_narrow_u8
 #define LANES_STORE gops_lanes_f8e4m3_saturate
 #define STORE(value) (uint8_t) gops_f8e4m3_saturate(value)
-#define VALUE (double)gops_f8e4m3_load
 #define ROUND(value) (uint8_t) gops_f8e4m3_saturate(gops_round_to_odd(value))
-#define ROUND_IN_BLOCKS
 #define NAME(symbol) f8e4m3_saturating_##symbol
-#define ROW .name = "f8e4m3", .type = GOPS_F8E4M3, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
 #define T uint8_t
@@ -139,24 +133,13 @@
 #define ROUND(value) (uint8_t) gops_f8e5m2_store(gops_round_to_odd(value))
 #define NAME(symbol) f8e5m2_##symbol
 #define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32
+#define NEXT_SATURATES
 #include "types/one_type.inc.h"
 
-#define T uint8_t
-#define C float
-#define LOAD(code) gops_f8e5m2_load((uint32_t)(code))
-#ifdef __F16C__
-#define LOAD_BLOCK f8e5m2_f16c_load
-#else
-#define WIDEN gops_widen_u8
-#define LANES_LOAD gops_lanes_f8e5m2_load
-#endif
-#define NARROW gops_narrow_u8
 #define LANES_STORE gops_lanes_f8e5m2_saturate
 #define STORE(value) (uint8_t) gops_f8e5m2_saturate(value)
-#define VALUE (double)gops_f8e5m2_load
 #define ROUND(value) (uint8_t) gops_f8e5m2_saturate(gops_round_to_odd(value))
 #define NAME(symbol) f8e5m2_saturating_##symbol
-#define ROW .name = "f8e5m2", .type = GOPS_F8E5M2, .compute = GOPS_COMPUTE_F32
 #include "types/one_type.inc.h"
 
 #define T int8_t
