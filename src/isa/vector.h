@@ -55,10 +55,10 @@
 #if defined(__AVX512F__) && !defined(GOPS_MEMORY_SANITIZER)
 #define GOPS_RAISES                                                                                \
     __m512:                                                                                        \
-    _mm512_max_ps, __m512d : _mm512_max_pd, __m256 : _mm256_max_ps,
+    _mm512_max_ps, __m512d : _mm512_max_pd,
 #define GOPS_LOWERS                                                                                \
     __m512:                                                                                        \
-    _mm512_min_ps, __m512d : _mm512_min_pd, __m256 : _mm256_min_ps,
+    _mm512_min_ps, __m512d : _mm512_min_pd,
 #elif defined(__AVX2__) && !defined(GOPS_MEMORY_SANITIZER)
 #define GOPS_RAISES                                                                                \
     __m256:                                                                                        \
