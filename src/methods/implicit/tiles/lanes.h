@@ -58,8 +58,8 @@ typedef struct gops_lanes_epilogue {
     bool may_overflow; /* products with the scale may be beyond what 32 bits hold */
 } gops_lanes_epilogue;
 
-/* Where the data of a lane comes from: channels that lie `apart` bytes from each other, as many as
- * there are; u8, or i8 with `flip` 0x80; and the zero point of the flipped data. */
+/* Where the data of a lane comes from: channels that lie `apart` elements from each other, as many
+ * as there are; u8, i8 with `flip` 0x80, or of joined taps bf16; and the zero point of the flipped data. */
 typedef struct gops_lanes_source {
     const uint8_t *data;
     int64_t apart;
