@@ -225,9 +225,8 @@ static inline const void *gops_read_parameters(const gops_plan *plan)
 static inline int64_t gops_reserve(int64_t *end, int64_t bytes)
 {
     const int64_t begin = *end;
-    *end = gops_add_saturate(begin, gops_min(bytes, INT64_MAX - GOPS_WORKSPACE_ALIGNMENT));
-    *end = gops_round_up(gops_min(*end, INT64_MAX - GOPS_WORKSPACE_ALIGNMENT),
-                         GOPS_WORKSPACE_ALIGNMENT);
+    *end = gops_min(gops_add_saturate(begin, bytes), INT64_MAX - GOPS_WORKSPACE_ALIGNMENT);
+    *end = gops_round_up(*end, GOPS_WORKSPACE_ALIGNMENT);
     return begin;
 }
 
