@@ -292,8 +292,8 @@ gops_status gops_implicit_fit(gops_plan *plan, gops_implicit_find *find, int64_t
     if (find(plan, worker_limit)) {
         return GOPS_OK;
     }
-    for (int64_t limit = worker_limit; limit >= MIN_BUDGET; limit -= limit / 8) {
-        if (limit < worker_limit && find(plan, limit)) {
+    for (int64_t limit = worker_limit - worker_limit / 8; limit >= MIN_BUDGET; limit -= limit / 8) {
+        if (find(plan, limit)) {
             return GOPS_OK;
         }
     }
