@@ -189,14 +189,6 @@ static void append_conv(line *to, const gops_plan *plan)
     append_axes(to, " output=", conv, offsetof(gops_axis, output));
 }
 
-static bool has_channel_gaps(const gops_plan *plan)
-{
-    const bool is_norm = plan->operation == GOPS_OPERATION_NORM;
-    const int64_t in = is_norm ? plan->norm.pixels : plan->conv.data_pixels;
-    const int64_t out = is_norm ? plan->norm.pixels : plan->conv.output_pixels;
-    return plan->data_plane != in || plan->output_plane != out;
-}
-
 void gops_choice_key(const gops_plan *plan, const gops_request *wanted,
                      char key[GOPS_CHOICE_KEY_BYTES])
 {
@@ -221,7 +213,7 @@ void gops_choice_key(const gops_plan *plan, const gops_request *wanted,
     if (wanted->divisible) {
         append(&to, " divisible");
     }
-    if (has_channel_gaps(plan)) {
+    if (gops_has_channel_gaps(plan)) {
         append(&to, " channel-strides=%lld,%lld", (long long)plan->data_plane,
                (long long)plan->output_plane);
     }

@@ -263,6 +263,15 @@ static inline int64_t gops_flops(const gops_plan *plan)
     return plan->operation == GOPS_OPERATION_NORM ? plan->norm.flops : plan->conv.flops;
 }
 
+/* Whether there are gaps between the channels of the data or the output. */
+static inline bool gops_has_channel_gaps(const gops_plan *plan)
+{
+    const bool is_norm = plan->operation == GOPS_OPERATION_NORM;
+    const int64_t in = is_norm ? plan->norm.pixels : plan->conv.data_pixels;
+    const int64_t out = is_norm ? plan->norm.pixels : plan->conv.output_pixels;
+    return plan->data_plane > in || plan->output_plane > out;
+}
+
 /* The address of an element, which is counted as if images followed each other; `image` is the element's
  * image. */
 static inline const void *gops_data_at(const gops_plan *plan, const gops_job *job, int64_t image,

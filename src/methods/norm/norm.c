@@ -108,11 +108,6 @@ static int64_t element_of(const gops_norm_geometry *norm, int64_t plane, int64_t
     return (group * norm->channels + i / norm->pixels) * plane + i % norm->pixels;
 }
 
-static bool has_gaps(const gops_plan *plan)
-{
-    return plan->data_plane > plan->norm.pixels || plan->output_plane > plan->norm.pixels;
-}
-
 /* Normalizes elements first to end - 1 of a group, which lie together, applies the post-ops and rounds once,
  * in blocks that stay in the first level cache. */
 static void apply_with_post_ops(const gops_plan *plan, const gops_job *job, int64_t group,
@@ -166,8 +161,9 @@ static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group
         .pixels = norm->pixels,
         .nontemporal = norm_layout_of(plan)->nontemporal && job->output != job->data,
     };
+    const bool gaps = gops_has_channel_gaps(plan);
     for (int64_t last = end, i; last > first; last = i) {
-        i = has_gaps(plan) ? gops_max(first, (last - 1) / norm->pixels * norm->pixels) : first;
+        i = gaps ? gops_max(first, (last - 1) / norm->pixels * norm->pixels) : first;
         (job->fused ? apply_with_post_ops : apply_without)(plan, job, group, i, last, &scaling);
     }
 }
@@ -185,9 +181,10 @@ static gops_moments norm_measure(const gops_plan *plan, const gops_job *job, int
                                  int64_t first, int64_t end)
 {
     const gops_norm_geometry *norm = &plan->norm;
+    const bool gaps = gops_has_channel_gaps(plan);
     gops_moments all = {.count = 0};
     for (int64_t i = first, next; i < end; i = next) {
-        next = has_gaps(plan) ? gops_min(end, i - i % norm->pixels + norm->pixels) : end;
+        next = gaps ? gops_min(end, i - i % norm->pixels + norm->pixels) : end;
         const int64_t data = element_of(norm, plan->data_plane, group, i);
         void *output =
             norm_layout_of(plan)->prefetches_outputs
