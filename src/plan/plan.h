@@ -245,6 +245,19 @@ static inline gops_axis gops_zyx_axis(const gops_conv_geometry *conv, int a)
                    : (gops_axis){.data = 1, .kernel = 1, .output = 1, .stride = 1, .dilation = 1};
 }
 
+/* Whether each output pixel of a convolution reads the data pixel of its own number alone: the data is the column
+ * matrix, and all pixels may be taken as those of one axis. */
+static inline bool gops_conv_is_pointwise(const gops_conv_geometry *conv)
+{
+    for (int a = 0; a < conv->axes; a++) {
+        const gops_axis *axis = &conv->axis[a];
+        if (axis->kernel != 1 || axis->stride != 1 || axis->output != axis->data) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How many items many threads want, so that one that is held up leaves some to the others. */
 static inline int64_t gops_items_for_threads(const gops_plan *plan)
 {

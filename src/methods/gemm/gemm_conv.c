@@ -62,17 +62,6 @@ static void fill_window(const gops_plan *plan, gops_window *window)
     window->taps = plan->conv.taps;
 }
 
-static bool is_pointwise(const gops_conv_geometry *conv)
-{
-    for (int a = 0; a < conv->axes; a++) {
-        const gops_axis *axis = &conv->axis[a];
-        if (axis->kernel != 1 || axis->stride != 1 || axis->pad_begin != 0 || axis->pad_end != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int64_t columns_bytes(const gops_plan *plan, const parameters *p)
 {
     if (p->pointwise) {
@@ -201,8 +190,8 @@ static gops_status gemm_conv_prepare(gops_plan *plan, int64_t worker_limit, gops
     *p = (parameters){.k = conv->k, .channels = conv->channels_out};
     fill_window(plan, &p->window);
     const bool narrow = plan->output_plane <= GOPS_GEMM_MAX_SIZE;
-    p->pointwise =
-        plan->type->native && plan->data_plane <= GOPS_GEMM_MAX_SIZE && is_pointwise(conv);
+    p->pointwise = plan->type->native && plan->data_plane <= GOPS_GEMM_MAX_SIZE &&
+                   gops_conv_is_pointwise(conv);
     /* A residual that is the output grows by the products, which is before the activation. */
     p->in_place = plan->type->native && narrow && !plan->residual_after;
     p->rows = p->k;

@@ -69,7 +69,7 @@ static gops_implicit of_form(const gops_plan *plan, const gops_tile *tile, gops_
         .planes = gops_implicit_planes(plan, form),
         .form = form,
         .mr = tile->mr,
-        .flat = plan->quantized && gops_implicit_has_one_axis(conv),
+        .flat = plan->quantized && gops_conv_is_pointwise(conv),
         /* With lanes, data that a single tap steps over is not copied. */
         .residues = pixels || ((gops_plan_has_lanes(plan) || blocked) && conv->taps == 1),
         .in_place = plan->type->native && !blocked &&

@@ -75,9 +75,6 @@ void gops_implicit_run(const gops_plan *plan, const gops_job *job, int64_t index
 /* implicit_variant.c. No tap of any output leaves the data. */
 bool gops_implicit_unpadded(int axes, const gops_axis *axis);
 
-/* Whether all of its pixels may be taken as those of one axis. */
-bool gops_implicit_has_one_axis(const gops_conv_geometry *conv);
-
 /* Whether its tiles of AMX read planes. */
 bool gops_implicit_takes_planes(const gops_plan *plan);
 

@@ -20,17 +20,6 @@ bool gops_implicit_unpadded(int axes, const gops_axis *axis)
     return true;
 }
 
-bool gops_implicit_has_one_axis(const gops_conv_geometry *conv)
-{
-    for (int a = 0; a < conv->axes; a++) {
-        if (conv->axis[a].kernel != 1 || conv->axis[a].stride != 1 ||
-            conv->axis[a].output != conv->axis[a].data) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* A single pixel has a stride of 1, whatever that of other sizes is. Then tiles that are slower here take the
  * filter. */
 bool gops_implicit_takes_planes(const gops_plan *plan)
@@ -40,5 +29,5 @@ bool gops_implicit_takes_planes(const gops_plan *plan)
     }
     return plan->wanted_variant != 0
                ? plan->wanted_variant % GOPS_TILE_FORMS == GOPS_TILE_WIDE_PLANES
-               : gops_implicit_has_one_axis(&plan->conv);
+               : gops_conv_is_pointwise(&plan->conv);
 }
