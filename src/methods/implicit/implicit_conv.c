@@ -86,7 +86,7 @@ static void divide_depth(const gops_plan *plan, int axes, const gops_axis *axis,
     for (int a = 0; a < axes; a++) {
         p->depth *= axis[a].kernel;
     }
-    const int64_t most = gops_implicit_depth_block(plan, p, p->mr);
+    const int64_t most = gops_implicit_depth_block(plan, p);
     p->depth_block = gops_ceil_div(p->depth, gops_ceil_div(p->depth, most));
     if (p->form == GOPS_TILE_BLOCKED && gops_plan_tiles(plan)->blocked != NULL) {
         p->depth_block = gops_round_up(p->depth_block, GOPS_BLOCKED_STEPS);
@@ -111,8 +111,8 @@ static int64_t shortest_run(const gops_implicit *p, int axes, const gops_axis *a
 static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *axis,
                              int64_t max_blocks, int64_t worker_limit, gops_implicit *p)
 {
-    const int64_t channels = plan->conv.channels_out, lanes = gops_plan_tiles(plan)->lanes;
-    if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
+    const int64_t lanes = gops_plan_tiles(plan)->lanes;
+    if (!gops_implicit_divide(plan, p, axes, axis, p->mr, max_blocks, worker_limit)) {
         return 0;
     }
     p->form = gops_implicit_settled_form(plan, p);
@@ -122,7 +122,7 @@ static int64_t divide_output(const gops_plan *plan, int axes, const gops_axis *a
     if (p->in_place && gops_tile_has_pixels(p->form) &&
         (!p->writes_outputs || shortest_run(p, axes, axis) < lanes)) {
         p->in_place = false; /* the last vector would read beyond the data */
-        if (!gops_implicit_divide(plan, p, axes, axis, channels, p->mr, max_blocks, worker_limit)) {
+        if (!gops_implicit_divide(plan, p, axes, axis, p->mr, max_blocks, worker_limit)) {
             return 0;
         }
         columns = gops_implicit_merge(p, axes, axis, lanes, false);

@@ -149,11 +149,11 @@ static void cut_channels(const gops_plan *plan, gops_implicit *p, int64_t channe
 }
 
 bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
-                          int64_t channels, int64_t unit, int64_t max_channel_blocks,
-                          int64_t worker_limit)
+                          int64_t unit, int64_t max_channel_blocks, int64_t worker_limit)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
+    const int64_t channels = conv->channels_out;
     const int64_t units = gops_ceil_div(channels, unit);
     const int64_t weights = gops_mul_saturate(gops_mul_saturate(p->planes, channels), conv->taps);
     const int64_t data = gops_mul_saturate(conv->data_pixels, p->planes);
@@ -253,9 +253,9 @@ int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p
     return gops_min(block, gops_round_up(gops_ceil_div(columns, gops_max(1, blocks)), nr));
 }
 
-int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p, int64_t mr)
+int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p)
 {
-    const int64_t bytes = mr * gops_compute_bytes(plan->type->compute);
+    const int64_t bytes = p->mr * gops_compute_bytes(plan->type->compute);
     /* Sums of lanes that are complete need not go through memory. AMX takes whole blocks of planes.
      */
     const int64_t cache = plan->machine.l2_bytes / 4 / bytes / GOPS_LANES_BLOCK * GOPS_LANES_BLOCK;

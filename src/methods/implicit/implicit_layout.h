@@ -24,13 +24,12 @@ bool gops_implicit_wants_more(const gops_plan *plan, const gops_implicit *p);
 bool gops_implicit_wants_less(const gops_plan *plan);
 
 /* Divides the work into items and fills in the padded input, pitch, cut, cut_pixels, boxes,
- * channel_block and channel_blocks; in_place was decided before. `channels` of C_OUT are divided
- * into at most `max_channel_blocks`, each a multiple of `unit`, where reading all weights for each
- * box would cost more than copying the data for each block of channels. False where the padded
- * input of a single pixel is larger than worker_limit and, of floats, the L2 cache allow. */
+ * channel_block and channel_blocks; in_place was decided before. The channels are divided into at
+ * most `max_channel_blocks`, each a multiple of `unit`, where reading all weights for each box
+ * would cost more than copying the data for each block of channels. False where the padded input of
+ * a single pixel is larger than worker_limit and, of floats, the L2 cache allow. */
 bool gops_implicit_divide(const gops_plan *plan, gops_implicit *p, int axes, const gops_axis *axis,
-                          int64_t channels, int64_t unit, int64_t max_channel_blocks,
-                          int64_t worker_limit);
+                          int64_t unit, int64_t max_channel_blocks, int64_t worker_limit);
 
 /* Fills in merged, dense and writes_outputs; returns the columns of a whole box. */
 int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, int64_t lanes,
@@ -42,8 +41,8 @@ int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p
                                    const gops_axis *axis, int64_t columns, int64_t nr,
                                    int64_t most);
 
-/* The most steps of K for which the weights of a tile of `mr` channels stay in the cache. */
-int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p, int64_t mr);
+/* The most steps of K for which the weights of a tile stay in the cache. */
+int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p);
 
 /* Fills in where the parts of the workspace begin, and returns its bytes. The sizes are the values
  * in the padded input, the offset table, the sums, and a block of sums for the transpose. Where

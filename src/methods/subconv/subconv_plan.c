@@ -130,9 +130,10 @@ static bool is_single_position(const gops_subconv_geometry *geometry,
 /* The channels of a panel. The packed filter holds all products of a panel one after the other. So
  * with several products the size of a panel must not depend on that of the data, as the filter does
  * not. With one product the packed filter is the same for panels of any size. */
-static void choose_panel(const gops_plan *plan, const gops_subconv_kinds *kinds, int64_t channels,
-                         int64_t positions, gops_subconv_parameters *p)
+static void choose_panel(const gops_plan *plan, const gops_subconv_kinds *kinds, int64_t positions,
+                         gops_subconv_parameters *p)
 {
+    const int64_t channels = plan->conv.channels_out;
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     p->panel_channels = gops_min(channels, gops_ceil_div(p->implicit.mr, kinds->min_count));
     if (kinds->products == 1 && p->panel_channels * kinds->subconvs % p->implicit.mr == 0) {
@@ -178,7 +179,6 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     const gops_conv_geometry *conv = &plan->conv;
     const gops_tiles *tiles = gops_plan_tiles(plan);
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
-    const int64_t channels = conv->channels_out;
     const bool pixels = gops_tile_has_pixels(form);
     const gops_axis *axis = geometry->conv;
     gops_implicit *implicit = &p->implicit;
@@ -198,11 +198,11 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
                     gops_implicit_unpadded(conv->axes, axis),
     };
     implicit->depth = implicit->planes * gops_ceil_div(kinds->taps, kinds->products);
-    implicit->depth_block = gops_round_up(gops_implicit_depth_block(plan, implicit, implicit->mr),
+    implicit->depth_block = gops_round_up(gops_implicit_depth_block(plan, implicit),
                                           form == GOPS_TILE_BLOCKED ? GOPS_BLOCKED_STEPS : 1);
-    choose_panel(plan, kinds, channels, positions, p);
-    if (!gops_implicit_divide(plan, implicit, conv->axes, axis, channels, p->panel_channels,
-                              INT64_MAX, worker_limit)) {
+    choose_panel(plan, kinds, positions, p);
+    if (!gops_implicit_divide(plan, implicit, conv->axes, axis, p->panel_channels, INT64_MAX,
+                              worker_limit)) {
         return false;
     }
     implicit->form = gops_implicit_settled_form(plan, implicit);
