@@ -153,11 +153,8 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_
                           ? blocked_columns(plan, p, columns, nr)
                           : gops_implicit_column_block(plan, p, axes, axis, columns, nr,
                                                        MAX_SUMS_BYTES / (p->mr * step * bytes));
-    const int64_t padded = gops_implicit_padded_values(plan, p);
-    const int64_t sums = p->mr * p->column_block * step;
-    p->worker_bytes = gops_implicit_workspace(plan, p, padded, p->depth, sums,
-                                              gops_tile_has_pixels(form) ? 0 : sums);
-    p->cost = gops_implicit_conv_cost(plan, p, padded, columns);
+    p->worker_bytes = gops_implicit_workspace(plan, p, p->depth, p->mr * p->column_block * step);
+    p->cost = gops_implicit_conv_cost(plan, p, gops_implicit_padded_values(plan, p), columns);
     return p->worker_bytes <= worker_limit;
 }
 

@@ -264,16 +264,16 @@ int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p)
     return gops_max(64, from_l2 ? cache : plan->machine.l1_bytes / 2 / bytes);
 }
 
-int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
-                                int64_t offsets, int64_t sums, int64_t transpose)
+int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t offsets,
+                                int64_t sums)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t lanes = gops_plan_tiles(plan)->lanes;
-
+    const int64_t transpose = gops_tile_has_pixels(p->form) ? 0 : p->mr * p->column_block;
     const int64_t list = (p->column_block + GOPS_MAX_NR) * (int64_t)sizeof(int64_t);
     int64_t end = 0;
     const int64_t taps = gops_implicit_in_blocks(plan, p) ? plan->conv.taps : 0;
-    gops_reserve(&end, padded * bytes);
+    gops_reserve(&end, gops_implicit_padded_values(plan, p) * bytes);
     p->offsets_begin = gops_reserve(&end, (offsets + taps) * (int64_t)sizeof(int64_t));
     p->columns_begin = gops_reserve(&end, list);
     p->sum_offsets_begin = gops_reserve(&end, list);

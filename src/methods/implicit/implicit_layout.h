@@ -44,11 +44,11 @@ int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p
 /* The most steps of K for which the weights of a tile stay in the cache. */
 int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p);
 
-/* Fills in where the parts of the workspace begin, and returns its bytes. The sizes are the values
- * in the padded input, the offset table, the sums, and a block of sums for the transpose. Where
- * there are lanes or a blocked input, the offset table is followed by the offsets of the taps of one plane. */
-int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t padded,
-                                int64_t offsets, int64_t sums, int64_t transpose);
+/* Fills in where the parts of the workspace begin, and returns its bytes. `offsets` and
+ * `sums` are the values in the offset table and of the sums. Where there are lanes or a blocked
+ * input, the offset table is followed by the offsets of the taps of one plane. */
+int64_t gops_implicit_workspace(const gops_plan *plan, gops_implicit *p, int64_t offsets,
+                                int64_t sums);
 
 /* Lays out the best product that a budget allows; false where there is none. */
 typedef bool gops_implicit_find(gops_plan *plan, int64_t worker_limit);

@@ -90,8 +90,7 @@ static double products_cost(const gops_plan *plan, const gops_subconv_parameters
 }
 
 static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_geometry *geometry,
-                                 const gops_subconv_kinds *kinds, gops_subconv_parameters *p,
-                                 int64_t padded)
+                                 const gops_subconv_kinds *kinds, gops_subconv_parameters *p)
 {
     const int64_t bytes = gops_compute_bytes(plan->type->compute);
     const int64_t stride = geometry->axis[geometry->axes - 1].stride;
@@ -99,10 +98,8 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_geome
     /* With a single position, tiles write their channels side by side, and whole tiles. */
     const int64_t sums =
         p->panel_rows * p->implicit.column_block * step + kinds->products * p->implicit.mr;
-    const int64_t transpose =
-        gops_tile_has_pixels(p->implicit.form) ? 0 : p->implicit.mr * p->implicit.column_block;
-    int64_t end = gops_implicit_workspace(plan, &p->implicit, padded,
-                                          p->implicit.planes * kinds->taps, sums, transpose);
+    int64_t end =
+        gops_implicit_workspace(plan, &p->implicit, p->implicit.planes * kinds->taps, sums);
     p->rows_begin =
         gops_reserve(&end, gops_subconv_count(geometry) * (int64_t)sizeof(gops_subconv_row));
     p->products_begin =
@@ -214,9 +211,9 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
         gops_implicit_column_block(plan, implicit, geometry->axes, axis, columns, nr,
                                    MAX_SUMS_BYTES / (p->panel_rows * step * bytes));
     p->single_position = !pixels && is_single_position(geometry, kinds);
-    const int64_t padded = gops_implicit_padded_values(plan, implicit);
-    implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p, padded);
-    implicit->cost = subconv_cost(plan, geometry, kinds, p, padded, columns);
+    implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p);
+    implicit->cost = subconv_cost(plan, geometry, kinds, p,
+                                  gops_implicit_padded_values(plan, implicit), columns);
     return implicit->worker_bytes <= worker_limit;
 }
 
