@@ -154,7 +154,7 @@ static bool implicit_lay_out(const gops_plan *plan, const gops_tile *tile, gops_
                           : gops_implicit_column_block(plan, p, axes, axis, columns, nr,
                                                        MAX_SUMS_BYTES / (p->mr * step * bytes));
     p->worker_bytes = gops_implicit_workspace(plan, p, p->depth, p->mr * p->column_block * step);
-    p->cost = gops_implicit_conv_cost(plan, p, gops_implicit_padded_values(plan, p), columns);
+    p->cost = gops_implicit_conv_cost(plan, p, columns);
     return p->worker_bytes <= worker_limit;
 }
 

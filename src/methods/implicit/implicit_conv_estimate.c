@@ -103,8 +103,7 @@ static double counted_boxes(const gops_plan *plan, const gops_implicit *p)
     return part ? (double)plan->conv.output_pixels / (double)p->cut_pixels : (double)p->boxes;
 }
 
-double gops_implicit_conv_cost(const gops_plan *plan, const gops_implicit *p, int64_t padded,
-                               int64_t columns)
+double gops_implicit_conv_cost(const gops_plan *plan, const gops_implicit *p, int64_t columns)
 {
     const gops_conv_geometry *conv = &plan->conv;
     const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
@@ -128,7 +127,7 @@ double gops_implicit_conv_cost(const gops_plan *plan, const gops_implicit *p, in
     const double boxes = counted_boxes(plan, p);
     /* Each worker copies a box once. Others than those of a single tap were fitted when each item did. */
     const double copies = boxes * (double)(blocked && conv->taps == 1 ? 1 : p->channel_blocks);
-    const double input = gops_implicit_input_cost(plan, p, (double)padded) * copies;
+    const double input = gops_implicit_input_cost(plan, p) * copies;
     const bool beyond_l2 =
         outputs * (double)gops_compute_bytes(plan->type->compute) > (double)plan->machine.l2_bytes;
     const double copied = plan->quantized ? 0 : outputs * (beyond_l2 ? BEYOND_L2_SLOWER : 1);

@@ -247,9 +247,10 @@ static double joined_cost(const gops_plan *plan, const gops_implicit *p, double 
     return values * NS_PER_JOINED_LANE + lines * line + NS_PER_JOINED_ITEM;
 }
 
-double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values)
+double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p)
 {
-    double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
+    const double values = (double)gops_implicit_padded_values(plan, p);
+    const double runs = values / (double)p->padded.axis[p->padded.axes - 1].length;
     if (p->form == GOPS_TILE_BLOCKED && !plan->quantized) {
         const gops_conv_geometry *conv = &plan->conv;
         const int64_t data = conv->channels_in * gops_compute_bytes(plan->type->compute);

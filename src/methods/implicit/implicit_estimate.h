@@ -12,12 +12,11 @@ double gops_implicit_product_cost(const gops_plan *plan, const gops_implicit *p,
 /* Estimated nanoseconds of copying so many values in so many runs. */
 double gops_implicit_copy_cost(double values, double runs);
 
-/* The same of a padded input of so many values. */
-double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p, double values);
+/* The same for the padded input of a box. */
+double gops_implicit_input_cost(const gops_plan *plan, const gops_implicit *p);
 
-/* Estimated nanoseconds of a convolution, whose boxes have `columns` columns; `padded` values are copied for each. */
-double gops_implicit_conv_cost(const gops_plan *plan, const gops_implicit *p, int64_t padded,
-                               int64_t columns);
+/* Estimated nanoseconds of a convolution, whose boxes have `columns` columns. */
+double gops_implicit_conv_cost(const gops_plan *plan, const gops_implicit *p, int64_t columns);
 
 /* Columns of a block where all weights of a group come from beyond the second level cache; whether they do. */
 enum { GOPS_IMPLICIT_COLUMNS_BEYOND_L2 = 512 };

@@ -142,10 +142,10 @@ static void choose_panel(const gops_plan *plan, const gops_subconv_kinds *kinds,
     p->panel_rows = p->panel_channels * kinds->subconvs;
 }
 
-/* Estimated nanoseconds of the plan; `padded` values are copied for each item. */
+/* Estimated nanoseconds of the plan. */
 static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *geometry,
                            const gops_subconv_kinds *kinds, const gops_subconv_parameters *p,
-                           int64_t padded, int64_t columns)
+                           int64_t columns)
 {
     /* Finding a run of the output, interleaving it and storing what is inside the output, in runs of a copy: fitted to
      * 138 layers (AMD EPYC, Zen 5, AVX-512 and AVX2); to depthwise layers before them. */
@@ -156,8 +156,8 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
     const int last = conv->axes - 1;
     const int64_t images = gops_mul_saturate(conv->batch, conv->groups);
     const double outputs = (double)conv->channels_out * (double)conv->output_pixels;
-    const double item = products_cost(plan, p, kinds, columns) +
-                        gops_implicit_input_cost(plan, &p->implicit, (double)padded);
+    const double item =
+        products_cost(plan, p, kinds, columns) + gops_implicit_input_cost(plan, &p->implicit);
     const double items = (double)(p->implicit.boxes * p->implicit.channel_blocks);
     const double scatter =
         p->single_position || geometry->axis[last].stride <= 2 ? 0 : NS_PER_SCATTERED_OUTPUT;
@@ -212,8 +212,7 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
                                    MAX_SUMS_BYTES / (p->panel_rows * step * bytes));
     p->single_position = !pixels && is_single_position(geometry, kinds);
     implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p);
-    implicit->cost = subconv_cost(plan, geometry, kinds, p,
-                                  gops_implicit_padded_values(plan, implicit), columns);
+    implicit->cost = subconv_cost(plan, geometry, kinds, p, columns);
     return implicit->worker_bytes <= worker_limit;
 }
 
