@@ -70,7 +70,6 @@ static gops_status subconv_prepare(gops_plan *plan, int64_t worker_limit, gops_e
     plan->cost = p->implicit.cost;
     plan->items = conv->batch * conv->groups * p->implicit.channel_blocks * p->implicit.boxes;
     p->panel_depth = p->implicit.planes * kinds.taps;
-    p->subconvs = kinds.subconvs;
     plan->filter_bytes = conv->groups * gops_subconv_group_weights(plan, &geometry) *
                          gops_compute_bytes(plan->type->compute);
     if (plan->quantized) {

@@ -13,10 +13,9 @@ typedef struct gops_subconv_parameters {
     gops_implicit implicit; /* its boxes are of positions j (subconv.h) */
     gops_subconv_split split;
     bool single_position; /* there is one position, and the sums of a channel are its outputs */
-    /* A panel: some output channels, of which the sums of all sub-convolutions are kept at a time.
-     */
+    /* A panel: some output channels, of which the sums of all sub-convolutions are kept at a time:
+     * a row for each channel and sub-convolution that has taps. */
     int64_t panel_channels;
-    int64_t panel_rows;    /* of sums: (output channel, residue) pairs that have taps */
     int64_t panel_weights; /* values of the packed filter for a whole panel */
     int64_t products;      /* that have taps */
     int64_t subconvs;      /* of them all */

@@ -96,8 +96,8 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_geome
     const int64_t stride = geometry->axis[geometry->axes - 1].stride;
     const int64_t step = gops_tile_pixels(gops_plan_tiles(plan), p->implicit.form);
     /* With a single position, tiles write their channels side by side, and whole tiles. */
-    const int64_t sums =
-        p->panel_rows * p->implicit.column_block * step + kinds->products * p->implicit.mr;
+    const int64_t sums = p->panel_channels * p->subconvs * p->implicit.column_block * step +
+                         kinds->products * p->implicit.mr;
     int64_t end =
         gops_implicit_workspace(plan, &p->implicit, p->implicit.planes * kinds->taps, sums);
     p->rows_begin =
@@ -139,7 +139,6 @@ static void choose_panel(const gops_plan *plan, const gops_subconv_kinds *kinds,
         const int64_t most = gops_max(1, channels / p->panel_channels / MIN_PANELS);
         p->panel_channels *= gops_clamp(MAX_SUMS_BYTES / 2 / sums, 1, most);
     }
-    p->panel_rows = p->panel_channels * kinds->subconvs;
 }
 
 /* Estimated nanoseconds of the plan. */
@@ -183,7 +182,8 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     for (int a = 0; a < geometry->axes; a++) {
         positions = gops_mul_saturate(positions, axis[a].output);
     }
-    *p = (gops_subconv_parameters){.split = geometry->split, .products = kinds->products};
+    *p = (gops_subconv_parameters){
+        .split = geometry->split, .products = kinds->products, .subconvs = kinds->subconvs};
     *implicit = (gops_implicit){
         .planes = gops_implicit_planes(plan, form),
         .form = form,
@@ -207,9 +207,9 @@ static bool subconv_lay_out(const gops_plan *plan, const gops_subconv_geometry *
     const int64_t step = gops_tile_pixels(tiles, form);
     const gops_tile *list = gops_implicit_tiles(plan, implicit);
     const int64_t nr = gops_implicit_tile(list, implicit->mr, INT64_MAX)->nr;
-    implicit->column_block =
-        gops_implicit_column_block(plan, implicit, geometry->axes, axis, columns, nr,
-                                   MAX_SUMS_BYTES / (p->panel_rows * step * bytes));
+    implicit->column_block = gops_implicit_column_block(
+        plan, implicit, geometry->axes, axis, columns, nr,
+        MAX_SUMS_BYTES / (p->panel_channels * p->subconvs * step * bytes));
     p->single_position = !pixels && is_single_position(geometry, kinds);
     implicit->worker_bytes = lay_out_workspace(plan, geometry, kinds, p);
     implicit->cost = subconv_cost(plan, geometry, kinds, p, columns);

@@ -238,7 +238,7 @@ void gops_subconv_run(const gops_plan *plan, const gops_job *job, int64_t index,
     work.filter = (const unsigned char *)job->filter + weights * item->pass.bytes;
     work.sums_ld = p->single_position ? 1 : implicit->column_block * item->runs.step;
     fill_tables(&work);
-    const bool all_taps = p->panel_rows == p->panel_channels * gops_subconv_count(&work.geometry);
+    const bool all_taps = p->subconvs == gops_subconv_count(&work.geometry);
     begin_stores(&work, all_taps);
     /* A sub-convolution without taps goes through no tile; its outputs are made when they are
      * stored. So the tiles' epilogue serves only where all sub-convolutions have taps. */
