@@ -20,9 +20,9 @@ typedef struct block {
     int64_t start;   /* the channel's first output in the tensor */
     gops_depthwise_range positions[3];
     int64_t origin[3]; /* index of the data that the copy begins with; negative in the padding */
-    int64_t begin[3], end[3];       /* the elements of the copy that are data */
-    int64_t size;                   /* bytes of the compute type */
-    int64_t data_size, output_size; /* bytes of the element types */
+    int64_t begin[3], end[3]; /* the elements of the copy that are data */
+    int64_t size;             /* bytes of the compute type */
+    int64_t data_size;        /* bytes of the data's type */
 } block;
 
 /* Finds the block's positions and data along an axis; `index` is that of the block. */
@@ -185,7 +185,7 @@ static void run_in_place(const block *at, const gops_depthwise_subconv *subconv,
     }
     for (int64_t y = 0; at->job->fused && y < count; y++) {
         gops_store(at->plan, at->job, at->channel, first + y * pitch, length,
-                   output + y * pitch * at->output_size);
+                   output + y * pitch * at->size);
     }
 }
 
@@ -270,7 +270,6 @@ void gops_depthwise_rows_run(const gops_plan *plan, const gops_job *job, int64_t
         .kernels = &plan->kernels->depthwise->rows[plan->type->compute],
         .size = gops_compute_bytes(plan->type->compute),
         .data_size = plan->type->bytes,
-        .output_size = plan->output_type->bytes,
     };
     for (int a = 2; a >= 0; a--) {
         locate(&at, a, item % at.axis[a].blocks);
