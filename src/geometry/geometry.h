@@ -7,6 +7,8 @@
 
 #include <groupops/attributes.h>
 
+#include "base/checked.h"
+
 /* One spatial axis of a convolution or of its transposed form, all attributes resolved. */
 typedef struct gops_axis {
     int64_t data;   /* X, the data's size */
@@ -66,5 +68,22 @@ gops_status gops_norm_resolve(const gops_tensor *data, const gops_tensor *scale,
 /* Leaves out taps at both ends of a convolution's axis that meet padding at every output, as far as no pad falls below
  * 0: kernel and pads become smaller, the outputs stay. Returns the first tap that is kept. */
 int64_t gops_conv_trim(gops_axis *axis);
+
+/* How many taps lie before a distance. */
+static inline int64_t gops_taps_before(int64_t distance, int64_t dilation)
+{
+    return distance <= 0 ? 0 : dilation == 1 ? distance : gops_ceil_div(distance, dilation);
+}
+
+/* The taps along an axis of a convolution that read data for an output. The others lie on padding and add nothing. It
+ * is asked for each row, so without a division where dilation is 1 or no edge is near: small images would notice. */
+static inline gops_range gops_taps_inside(const gops_axis *axis, int64_t output)
+{
+    const int64_t at = output * axis->stride - axis->pad_begin, left = axis->data - at;
+    const int64_t end = (axis->kernel - 1) * axis->dilation < left
+                            ? axis->kernel
+                            : gops_min(gops_taps_before(left, axis->dilation), axis->kernel);
+    return (gops_range){gops_min(gops_taps_before(-at, axis->dilation), end), end};
+}
 
 #endif

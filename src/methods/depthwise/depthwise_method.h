@@ -78,26 +78,15 @@ typedef struct gops_depthwise_range {
     int64_t first, count;
 } gops_depthwise_range;
 
-/* How many taps lie before a distance. It is asked for each row, so without a division where it can be. */
-static inline int64_t gops_depthwise_taps_before(int64_t distance, int64_t dilation)
+/* gops_taps_inside of such an axis. */
+static inline gops_range gops_depthwise_taps_inside(const gops_depthwise_axis *axis, int64_t output)
 {
-    return distance <= 0 ? 0 : dilation == 1 ? distance : gops_ceil_div(distance, dilation);
-}
-
-/* The taps along an axis of a convolution that read data for an output: `count` of them from `first` on. The others lie
- * on padding and add nothing. */
-typedef struct gops_depthwise_inside {
-    int64_t first, count;
-} gops_depthwise_inside;
-
-static inline gops_depthwise_inside gops_depthwise_find_inside(const gops_depthwise_axis *axis,
-                                                               int64_t output)
-{
-    const int64_t at = output * axis->stride - axis->pad, dilation = axis->dilation;
-    const int64_t end =
-        gops_min(gops_depthwise_taps_before(axis->data - at, dilation), axis->kernel);
-    const int64_t first = gops_min(gops_depthwise_taps_before(-at, dilation), end);
-    return (gops_depthwise_inside){first, end - first};
+    return gops_taps_inside(&(gops_axis){.data = axis->data,
+                                         .kernel = axis->kernel,
+                                         .stride = axis->stride,
+                                         .dilation = axis->dilation,
+                                         .pad_begin = axis->pad},
+                            output);
 }
 
 /* A sub-convolution along an axis. Its taps are in the order of their data: tap first + i * step is

@@ -156,11 +156,12 @@ static void find_rows(direct_item *item, int64_t tile_row)
             const gops_axis *axis = &conv->axis[a];
             const bool is_row = a == conv->axes - 2;
             const int64_t output = is_row ? top : outer % axis->output;
-            gops_direct_taps_inside(axis, output, &first[a], &last[a]);
+            const gops_range inside = gops_taps_inside(axis, output);
+            first[a] = inside.begin;
+            last[a] = inside.end;
             if (is_row) {
                 /* A lower row reads earlier taps: its first, and the last of the top row. */
-                int64_t end;
-                gops_direct_taps_inside(axis, top + rows - 1, &first[a], &end);
+                first[a] = gops_taps_inside(axis, top + rows - 1).begin;
             } else {
                 outer /= axis->output;
             }

@@ -47,26 +47,13 @@ static inline int64_t gops_direct_weight_bytes(const gops_plan *plan, int64_t ch
 /* The method's. */
 gops_status gops_direct_prepare(gops_plan *plan, int64_t worker_limit, gops_error *error);
 
-/* The taps that are inside the data for an output of an axis: *first to *last - 1, or none. */
-static inline void gops_direct_taps_inside(const gops_axis *axis, int64_t output, int64_t *first,
-                                           int64_t *last)
-{
-    const int64_t at = output * axis->stride - axis->pad_begin;
-    /* Without an edge there is nothing to divide, which small images would notice. */
-    *first = at >= 0 ? 0 : gops_min(axis->kernel, gops_ceil_div(-at, axis->dilation));
-    *last = at + (axis->kernel - 1) * axis->dilation < axis->data
-                ? axis->kernel
-                : gops_max(*first, gops_floor_div(axis->data - 1 - at, axis->dilation) + 1);
-}
-
 /* How many taps any output of the first axis has inside the data, from *first on (or NULL), times all taps of the
  * others: of a filter with more planes than the data only some are read. */
 static inline int64_t gops_direct_used_taps(const gops_conv_geometry *conv, int64_t *first)
 {
     const gops_axis *axis = &conv->axis[0];
-    int64_t begin, end, unused;
-    gops_direct_taps_inside(axis, axis->output - 1, &begin, &unused);
-    gops_direct_taps_inside(axis, 0, &unused, &end);
+    const int64_t begin = gops_taps_inside(axis, axis->output - 1).begin;
+    const int64_t end = gops_taps_inside(axis, 0).end;
     const int64_t inner = conv->taps / axis->kernel;
     if (first != NULL) {
         *first = begin < end ? begin * inner : 0;

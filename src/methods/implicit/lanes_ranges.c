@@ -20,11 +20,10 @@ enum { SUMS_IN_FLIGHT = 10 };
 /* The steps of pixels of row `y`. */
 static gops_implicit_range range_of_row(const gops_axis *axis, int64_t y, int64_t depth)
 {
-    const int64_t at = y * axis->stride - axis->pad_begin, step = depth / axis->kernel;
-    const int64_t before = at < 0 ? gops_ceil_div(-at, axis->dilation) : 0;
-    const int64_t inside = at < axis->data ? gops_ceil_div(axis->data - at, axis->dilation) : 0;
-    const int64_t end = gops_min(inside, axis->kernel), begin = gops_min(before, end);
-    return (gops_implicit_range){.first = begin * step, .depth = (end - begin) * step};
+    const gops_range inside = gops_taps_inside(axis, y);
+    const int64_t step = depth / axis->kernel;
+    return (gops_implicit_range){.first = inside.begin * step,
+                                 .depth = (inside.end - inside.begin) * step};
 }
 
 /* How many rows from `y` on need the same steps as it, at least: all whose taps lie inside. */

@@ -80,7 +80,8 @@ static double part_inside(const gops_depthwise_axis *axis)
 {
     int64_t taps = 0;
     for (int64_t at = 0; at < axis->output; at++) {
-        taps += gops_depthwise_find_inside(axis, at).count;
+        const gops_range inside = gops_depthwise_taps_inside(axis, at);
+        taps += inside.end - inside.begin;
     }
     return (double)taps / (double)(axis->output * axis->kernel);
 }
@@ -216,8 +217,7 @@ static void fill_positions(const gops_depthwise_layout *layout, int64_t *positio
 
 /* Runs the kernel over rows of outputs; those of a convolution with the taps `inside` along z, and without those on
  * padding along y. */
-static void run_rows(const gops_plan *plan, const gops_depthwise_rows *all,
-                     gops_depthwise_inside inside)
+static void run_rows(const gops_plan *plan, const gops_depthwise_rows *all, gops_range inside)
 {
     const gops_depthwise_axis *axis = blocked_read(plan)->layout.axis;
     const int64_t vector = plan->kernels->vector_bytes, row = axis[2].kernel;
@@ -227,22 +227,22 @@ static void run_rows(const gops_plan *plan, const gops_depthwise_rows *all,
         return;
     }
     if (axis[0].kernel > 1) {
-        some.taps = all->taps + inside.first * axis[1].kernel * row;
-        some.single_taps = inside.count * axis[1].kernel * row;
+        some.taps = all->taps + inside.begin * axis[1].kernel * row;
+        some.single_taps = (inside.end - inside.begin) * axis[1].kernel * row;
         blocked_kernels(plan)->blocked_rows(&some);
         return;
     }
-    gops_depthwise_inside next = gops_depthwise_find_inside(&axis[1], 0);
+    gops_range next = gops_depthwise_taps_inside(&axis[1], 0);
     for (int64_t y = 0; y < all->rows; y += some.rows) {
-        const gops_depthwise_inside of = next;
+        const gops_range of = next;
         some.rows = 0;
         do {
-            next = gops_depthwise_find_inside(&axis[1], y + ++some.rows);
-        } while (y + some.rows < all->rows && next.first == of.first && next.count == of.count);
+            next = gops_depthwise_taps_inside(&axis[1], y + ++some.rows);
+        } while (y + some.rows < all->rows && next.begin == of.begin && next.end == of.end);
         some.data = (const unsigned char *)all->data + y * all->step * vector;
         some.output = (unsigned char *)all->output + y * all->output_pitch * vector;
-        some.taps = all->taps + of.first * row;
-        some.single_taps = of.count * row;
+        some.taps = all->taps + of.begin * row;
+        some.single_taps = (of.end - of.begin) * row;
         blocked_kernels(plan)->blocked_rows(&some);
     }
 }
@@ -259,7 +259,7 @@ static void blocked_run_subconv(const gops_plan *plan, const blocked_work *at,
         return;
     }
     for (int64_t z = 0; z < subconv->count[0]; z++) {
-        const gops_depthwise_inside inside = gops_depthwise_find_inside(&axis[0], z);
+        const gops_range inside = gops_depthwise_taps_inside(&axis[0], z);
         const int64_t plane = z * axis[0].subconvs + residue[0];
         const int64_t to = (plane * axis[1].output + residue[1]) * axis[2].output + residue[2];
         const gops_depthwise_rows rows = {

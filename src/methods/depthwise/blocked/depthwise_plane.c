@@ -23,13 +23,13 @@ void gops_depthwise_run_planes(gops_depthwise_plane_fn *kernel, const gops_depth
     const int64_t weight_bytes = y->kernel * x->kernel * planes->vector_bytes;
     const int64_t output_bytes = y->output * x->output * planes->vector_bytes;
     for (int64_t z = 0; z < axis[0].output; z++) {
-        const gops_depthwise_inside inside = gops_depthwise_find_inside(&axis[0], z);
-        const int64_t first = z * axis[0].stride - axis[0].pad + inside.first * axis[0].dilation;
+        const gops_range inside = gops_depthwise_taps_inside(&axis[0], z);
+        const int64_t first = z * axis[0].stride - axis[0].pad + inside.begin * axis[0].dilation;
         kernel(&(gops_depthwise_plane){
             .data = (const unsigned char *)planes->data + gops_max(first, 0) * data_bytes,
-            .weights = (const unsigned char *)planes->weights + inside.first * weight_bytes,
+            .weights = (const unsigned char *)planes->weights + inside.begin * weight_bytes,
             .output = (unsigned char *)planes->output + z * output_bytes,
-            .planes = inside.count,
+            .planes = inside.end - inside.begin,
             .plane_pitch = axis[0].dilation * y->data * x->data,
             .height = y->data,
             .rows = y->output,
