@@ -107,19 +107,23 @@ void gops_store_channels(const gops_plan *plan, const gops_job *job, int64_t cha
     }
 }
 
+void gops_activate(const gops_plan *plan, const gops_activate_rows *rows)
+{
+    const struct gops_activate_kernels *kernels = plan->kernels->post_ops->activate;
+    const bool is_f64 = plan->type->compute == GOPS_COMPUTE_F64;
+    (is_f64 ? kernels->f64 : kernels->f32)(rows, &plan->activation);
+}
+
 void gops_store_rows(const gops_plan *plan, const gops_job *job, const gops_epilogue *epilogue,
                      int64_t channel, int64_t first, const gops_store_values *from)
 {
     if (epilogue->applies && job->fused) {
-        const struct gops_activate_kernels *kernels = plan->kernels->post_ops->activate;
-        const gops_activate_rows rows = {.from = from->values,
-                                         .to = gops_output_at(plan, job, first),
-                                         .from_ld = from->ld,
-                                         .to_ld = plan->output_plane,
-                                         .rows = from->rows,
-                                         .count = from->count};
-        (plan->type->compute == GOPS_COMPUTE_F64 ? kernels->f64 : kernels->f32)(&rows,
-                                                                                &plan->activation);
+        gops_activate(plan, &(gops_activate_rows){.from = from->values,
+                                                  .to = gops_output_at(plan, job, first),
+                                                  .from_ld = from->ld,
+                                                  .to_ld = plan->output_plane,
+                                                  .rows = from->rows,
+                                                  .count = from->count});
         return;
     }
     gops_store_channels(plan, job, channel, first, from);

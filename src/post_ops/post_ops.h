@@ -20,6 +20,9 @@ void gops_apply_post_ops(const gops_plan *plan, const gops_job *job, const gops_
                          int64_t channel, void *values, const void *bias, const void *residual,
                          int64_t count);
 
+/* Applies the activation that an epilogue left to `rest`: gops_epilogue_read_most. */
+void gops_activate(const gops_plan *plan, const gops_activate_rows *rows);
+
 /* Rows of `count` values, one for each of several channels. */
 typedef struct gops_store_values {
     void *values;

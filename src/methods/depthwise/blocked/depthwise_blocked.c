@@ -188,6 +188,7 @@ typedef struct blocked_work {
     gops_depthwise_workspace ws;
     const void *bounds; /* NULL, or what the kernel's epilogue applies with `bias` */
     gops_epilogue_values bias;
+    bool activates;        /* the sums, which the epilogue leaves an activation */
     const gops_job *whole; /* the job before the epilogue took its part */
 } blocked_work;
 
@@ -342,6 +343,12 @@ static void blocked_run_block(const gops_plan *plan, const gops_job *job, blocke
                 blocked_run_subconv(plan, at, &at->ws.subconvs[i], weights + m * filter_bytes);
             }
         }
+        if (at->activates) {
+            gops_activate(plan, &(gops_activate_rows){.from = at->ws.sums,
+                                                      .to = at->ws.sums,
+                                                      .rows = 1,
+                                                      .count = conv->output_pixels * lanes});
+        }
         store_channels(plan, job, at, group * filters + m, channels,
                        (plane * filters + m) * plan->output_plane);
     }
@@ -369,12 +376,14 @@ static void blocked_run(const gops_plan *plan, const gops_job *job, int64_t item
 {
     const blocked_plan *p = blocked_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
-    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
+    gops_epilogue epilogue = gops_epilogue_read_most(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
     blocked_work at = {.ws = divide_workspace(p, workspace), .whole = job};
     const int64_t end = gops_min((item + 1) * p->item_blocks, conv->batch * p->blocks);
     const int64_t lanes = gops_depthwise_lanes(plan);
     if (epilogue.applies) {
         at.bounds = &epilogue.bounds;
+        at.activates = epilogue.rest.fused;
+        epilogue.rest.fused = false;
         job = &epilogue.rest;
     }
     for (int64_t i = item * p->item_blocks; i < end; i++) {
