@@ -239,7 +239,13 @@ static void round_doubles(const gops_type_row *row, const void *one, void *to, d
 {
     uint64_t zero = 0;
     gops_test_set_real(row->type, &zero, 0, -0.0L);
-    const gops_scaling scaling = {{1, 0, 0, 0}, value, one, &zero, count, 0};
+    const gops_scaling scaling = {.moments = {1, 0, 0, 0},
+                                  .inverse = value,
+                                  .scale = one,
+                                  .bias = &zero,
+                                  .pixels = count,
+                                  .least = -INFINITY,
+                                  .most = INFINITY};
     gops_kernels_select()->norm->apply[row->index](to, one, 0, count, &scaling);
 }
 

@@ -19,6 +19,8 @@
  * Moments that are given need no first pass; a plan of moments alone has no second one, and where a
  * group is cut, an item for each group that merges those of its blocks.
  *
+ * Relu and clamp are applied by the kernels, other post-ops in a pass over what lies in the cache.
+ *
  * An element is read before it is written, and by the item that writes it, so the output may be the
  * data.
  */
@@ -41,6 +43,8 @@ enum {
     MIN_BLOCK = 32768,
     /* Merging the moments of so many blocks takes less than a tenth of normalizing the smallest. */
     MAX_BLOCKS = 64,
+    /* So many values stay in the first level cache between normalizing them and the post-ops. */
+    POST_OPS_BLOCK = 1024,
     /* A tensor that would fill so many second level caches fits in no cache. The size of the last
      * level is not known, as what a virtual machine reports cannot be relied on; it usually is some
      * 32 times the second. Outputs of such tensors are stored past the caches, which saves reading
@@ -113,22 +117,25 @@ static int64_t element_of(const gops_norm_geometry *norm, int64_t plane, int64_t
 static void apply_with_post_ops(const gops_plan *plan, const gops_job *job, int64_t group,
                                 int64_t first, int64_t end, const gops_scaling *scaling)
 {
-    enum { BLOCK = 1024 };
     union {
-        float f32[BLOCK];
-        double f64[BLOCK];
+        float f32[POST_OPS_BLOCK];
+        double f64[POST_OPS_BLOCK];
     } block; /* of the compute type */
     const gops_norm_geometry *norm = &plan->norm;
     const gops_type_row *type = plan->type;
-    for (int64_t last = end, i; last > first; last = i) {
-        i = gops_max(first, (last - 1) / BLOCK * BLOCK);
+    const bool in_place = type->native && !gops_adds_in_place(job);
+    for (int64_t i = first, next; i < end; i = next) {
+        next = gops_min(end, (i / POST_OPS_BLOCK + 1) * POST_OPS_BLOCK);
         const int64_t data = element_of(norm, plan->data_plane, group, i);
         const int64_t output = element_of(norm, plan->output_plane, group, i);
         const void *residual = job->residual != NULL ? gops_residual_at(plan, job, output) : NULL;
+        void *to = gops_output_at(plan, job, output), *values = in_place ? to : &block;
         plan->kernels->norm->apply_unrounded[type->index](
-            &block, gops_data_at(plan, job, group / norm->groups, data), i, last, scaling);
-        gops_apply_post_ops(plan, job, type, 0, &block, NULL, residual, last - i);
-        type->store(gops_output_at(plan, job, output), &block, last - i);
+            values, gops_data_at(plan, job, group / norm->groups, data), i, next, scaling);
+        gops_apply_post_ops(plan, job, type, 0, values, NULL, residual, next - i);
+        if (!in_place) {
+            type->store(to, values, next - i);
+        }
     }
 }
 
@@ -143,6 +150,14 @@ static void apply_without(const gops_plan *plan, const gops_job *job, int64_t gr
         first, end, scaling);
 }
 
+/* A bound that the kernels clamp values to; `none` where they are to apply no post-op. */
+static double bound_of(const gops_plan *plan, const gops_epilogue *epilogue, int i, double none)
+{
+    return !epilogue->applies                        ? none
+           : plan->type->compute == GOPS_COMPUTE_F64 ? epilogue->bounds.f64[i]
+                                                     : (double)epilogue->bounds.f32[i];
+}
+
 /* Normalizes elements first to end - 1 of a group. */
 static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group, int64_t first,
                        int64_t end, const gops_moments *moments)
@@ -151,6 +166,8 @@ static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group
     const size_t channel = (size_t)(group % norm->groups * norm->channels);
     const size_t skipped = channel * (size_t)plan->type->bytes;
     const double variance = moments->squares / moments->count;
+    const gops_epilogue epilogue = gops_epilogue_read(plan, job, GOPS_EPILOGUE_NO_RESIDUAL);
+    const bool fused = job->fused && !epilogue.applies;
     const gops_scaling scaling = {
         .moments = *moments,
         /* With a variance that overflowed f64 the outputs are NaN. An inverse of 0 would make them
@@ -159,12 +176,15 @@ static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group
         .scale = (const unsigned char *)job->scale + skipped,
         .bias = (const unsigned char *)job->bias + skipped,
         .pixels = norm->pixels,
+        .least = bound_of(plan, &epilogue, 0, -INFINITY),
+        .most = bound_of(plan, &epilogue, 1, INFINITY),
         .nontemporal = norm_layout_of(plan)->nontemporal && job->output != job->data,
     };
-    const bool gaps = gops_has_channel_gaps(plan);
+    const bool by_channel =
+        gops_has_channel_gaps(plan) || (fused && norm->pixels >= POST_OPS_BLOCK);
     for (int64_t last = end, i; last > first; last = i) {
-        i = gaps ? gops_max(first, (last - 1) / norm->pixels * norm->pixels) : first;
-        (job->fused ? apply_with_post_ops : apply_without)(plan, job, group, i, last, &scaling);
+        i = by_channel ? gops_max(first, (last - 1) / norm->pixels * norm->pixels) : first;
+        (fused ? apply_with_post_ops : apply_without)(plan, job, group, i, last, &scaling);
     }
 }
 

@@ -154,17 +154,20 @@ static gops_moments norm_measure(const void *data, int64_t count, void *output)
 /* Normalizes `count` elements of one channel. The output may be the data; its elements are of T if
  * `rounds`, else of C. */
 static inline __attribute__((always_inline)) void
-apply_to_channel(void *output, const T *from, int64_t count, const gops_moments *moments,
-                 double factor, double bias, const bool rounds)
+apply_to_channel(void *output, const T *from, int64_t count, const gops_scaling *scaling,
+                 double factor, double bias, const bool clamps, const bool rounds)
 {
-    const double center = moments->center, rest = moments->rest;
+    const double center = scaling->moments.center, rest = scaling->moments.rest;
+    const double least = clamps ? scaling->least : -INFINITY;
+    const double most = clamps ? scaling->most : INFINITY;
     int64_t i = 0;
 #ifdef ROUND_IN_BLOCKS
     for (; i + 16 <= count; i += 16) {
         C loaded[16], values[16];
         load_block(loaded, from + i, 16);
         for (int j = 0; j < 16; j++) {
-            const double value = ((double)loaded[j] - center - rest) * factor + bias;
+            const double value =
+                clamp_double(((double)loaded[j] - center - rest) * factor + bias, least, most);
             values[j] = rounds ? gops_round_to_odd(value) : (C)value;
         }
         if (rounds) {
@@ -175,7 +178,8 @@ apply_to_channel(void *output, const T *from, int64_t count, const gops_moments 
     }
 #endif
     for (; i < count; i++) {
-        const double value = (VALUE(from[i]) - center - rest) * factor + bias;
+        const double value =
+            clamp_double((VALUE(from[i]) - center - rest) * factor + bias, least, most);
         if (rounds) {
             ((T *)output)[i] = ROUND(value);
         } else {
@@ -191,17 +195,17 @@ static void apply_in_two_steps(T *output, const T *from, int64_t count, const go
 {
     const double center = scaling->moments.center, rest = scaling->moments.rest;
     for (int64_t i = 0; i < count; i++) {
-        output[i] = (VALUE(from[i]) - center - rest) * scaling->inverse * scale + bias;
+        const double value = (VALUE(from[i]) - center - rest) * scaling->inverse * scale + bias;
+        output[i] = clamp_double(value, scaling->least, scaling->most);
     }
 }
 #endif
 
-/* output = (data - mean) * (scale * inverse) + bias, for elements first to end - 1 of a group.
+/* output = (data - mean) * (scale * inverse) + bias, clamped if `clamps`, for elements first to end - 1 of a group.
  * `output` and `data` point to element `first`. Channels go backwards, for the caches: norm.c. */
-static inline __attribute__((always_inline)) void apply_to_group(void *output, const void *data,
-                                                                 int64_t first, int64_t end,
-                                                                 const gops_scaling *scaling,
-                                                                 const bool rounds)
+static inline __attribute__((always_inline)) void
+apply_to_group(void *output, const void *data, int64_t first, int64_t end,
+               const gops_scaling *scaling, const bool clamps, const bool rounds)
 {
     const int64_t pixels = scaling->pixels;
     const int64_t size = rounds ? sizeof(T) : sizeof(C);
@@ -224,18 +228,22 @@ static inline __attribute__((always_inline)) void apply_to_group(void *output, c
         }
 #else
         if (suffices &&
-            apply_in_floats(to, from, count, &mean, factor, bias, scaling->nontemporal, rounds)) {
+            apply_in_floats(to, from, count, &mean, factor, bias, scaling, clamps, rounds)) {
             continue;
         }
 #endif
-        apply_to_channel(to, from, count, &scaling->moments, factor, bias, rounds);
+        apply_to_channel(to, from, count, scaling, factor, bias, clamps, rounds);
     }
 }
 
 static void norm_apply(void *output, const void *data, int64_t first, int64_t end,
                        const gops_scaling *scaling)
 {
-    apply_to_group(output, data, first, end, scaling, true);
+    if (scaling->least > -INFINITY || scaling->most < INFINITY) {
+        apply_to_group(output, data, first, end, scaling, true, true);
+    } else {
+        apply_to_group(output, data, first, end, scaling, false, true);
+    }
     if (scaling->nontemporal) {
         GOPS_NONTEMPORAL_FENCE();
     }
@@ -244,7 +252,7 @@ static void norm_apply(void *output, const void *data, int64_t first, int64_t en
 static void norm_apply_unrounded(void *output, const void *data, int64_t first, int64_t end,
                                  const gops_scaling *scaling)
 {
-    apply_to_group(output, data, first, end, scaling, false);
+    apply_to_group(output, data, first, end, scaling, false, false);
 }
 
 #endif

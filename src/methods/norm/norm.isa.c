@@ -44,6 +44,30 @@ static double sum_lanes(const doubles *lanes)
     return sum[0];
 }
 
+static inline __attribute__((always_inline)) floats at_least(floats least, floats x)
+{
+    return GOPS_SELECT(x < least, least, x);
+}
+
+static inline __attribute__((always_inline)) floats at_most(floats most, floats x)
+{
+    return GOPS_SELECT(x > most, most, x);
+}
+
+/* NaN stays NaN, and zeros keep their signs. */
+static inline __attribute__((always_inline)) floats clamp_floats(floats x, floats least,
+                                                                 floats most)
+{
+    x = (floats) _Generic((x), GOPS_RAISES default : at_least)(least, x);
+    return (floats) _Generic((x), GOPS_LOWERS default : at_most)(most, x);
+}
+
+static inline double clamp_double(double x, double least, double most)
+{
+    x = x < least ? least : x;
+    return x > most ? most : x;
+}
+
 /* A vector of sums in double: of the lower and of the upper half of vectors of floats. */
 typedef struct long_sum {
     doubles low, high;
@@ -84,6 +108,12 @@ typedef struct split_mean {
     float high;
     double low;
 } split_mean;
+
+/* What makes outputs of the elements of a channel: (x - high) * slope + shift, clamped. */
+typedef struct normalizing {
+    floats high, slope, shift, least, most;
+    bool nontemporal;
+} normalizing;
 
 /* Whether floats suffice for the values: nothing is near the ends of their range. Sets *mean. */
 static bool floats_suffice(const gops_moments *moments, split_mean *mean)

@@ -37,6 +37,7 @@
 #define prefetch_outputs NAME(prefetch_outputs)
 #define measure_in_floats NAME(measure_in_floats)
 #define normalize_floats NAME(normalize_floats)
+#define normalize_channel NAME(normalize_channel)
 #define apply_in_floats NAME(apply_in_floats)
 #define load_block NAME(load_block)
 #define store_block NAME(store_block)
@@ -163,20 +164,50 @@ static bool measure_in_floats(const T *data, int64_t count, T *output, gops_mome
 
 /* Normalizes 16 elements. */
 static inline __attribute__((always_inline)) void
-normalize_floats(const T *from, floats high, floats slope, floats shift, floats *to)
+normalize_floats(const T *from, const normalizing *by, const bool clamps, floats *to)
 {
     load_floats(from, to);
     for (int v = 0; v < VECTORS_OF_16; v++) {
-        to[v] = (to[v] - high) * slope + shift;
+        to[v] = (to[v] - by->high) * by->slope + by->shift;
+        if (clamps) {
+            to[v] = clamp_floats(to[v], by->least, by->most);
+        }
+    }
+}
+
+/* Normalizes at least 16 elements of one channel. Those after the last whole block of 16 are part of a
+ * block that ends with the last element. It is computed first and stored last: the output may be the
+ * data. */
+static inline __attribute__((always_inline)) void
+normalize_channel(void *output, const T *from, int64_t count, const normalizing *by,
+                  const bool clamps, const bool rounds)
+{
+    floats last[VECTORS_OF_16], values[VECTORS_OF_16];
+    if (by->nontemporal && sizeof(T) == sizeof(float) && rounds && count % 16 == 0 &&
+        (uintptr_t)output % GOPS_VECTOR_BYTES == 0) {
+        for (int64_t i = 0; i < count; i += 16) {
+            normalize_floats(from + i, by, clamps, values);
+            for (int v = 0; v < VECTORS_OF_16; v++) {
+                GOPS_STORE_NONTEMPORAL((float *)output + i + v * FLOATS, values[v]);
+            }
+        }
+        return;
+    }
+    normalize_floats(from + count - 16, by, clamps, last);
+    for (int64_t i = 0; i + 16 <= count; i += 16) {
+        normalize_floats(from + i, by, clamps, values);
+        store_floats(output, i, values, rounds);
+    }
+    if (count % 16 != 0) {
+        store_floats(output, count - 16, last, rounds);
     }
 }
 
 /* Normalizes `count` elements of one channel; false, with nothing done, where floats do not suffice
- * for its factor and bias. The elements after the last whole block of 16 are part of a block that
- * ends with the last element. It is computed first and stored last: the output may be the data. */
+ * for its factor and bias. */
 static inline __attribute__((always_inline)) bool
 apply_in_floats(void *output, const T *from, int64_t count, const split_mean *mean, double factor,
-                double bias, bool nontemporal, const bool rounds)
+                double bias, const gops_scaling *scaling, const bool clamps, const bool rounds)
 {
     const double size = fabs(factor);
     if (!(size > 0x1p-60 && size < 0x1p60 && fabs(bias) < 0x1p100)) {
@@ -185,7 +216,10 @@ apply_in_floats(void *output, const T *from, int64_t count, const split_mean *me
     const float slope = (float)factor, shift = (float)(bias - mean->low * factor);
     if (count < 16) {
         for (int64_t i = 0; i < count; i++) {
-            const float value = ((float)VALUE(from[i]) - mean->high) * slope + shift;
+            float value = ((float)VALUE(from[i]) - mean->high) * slope + shift;
+            if (clamps) {
+                value = (float)clamp_double((double)value, scaling->least, scaling->most);
+            }
             if (rounds) {
                 ((T *)output)[i] = STORE(value);
             } else {
@@ -194,26 +228,15 @@ apply_in_floats(void *output, const T *from, int64_t count, const split_mean *me
         }
         return true;
     }
-    const floats none = {0}, high = none + mean->high, slopes = none + slope;
-    const floats shifts = shift - none; /* keeps the sign of a 0 */
-    floats last[VECTORS_OF_16], values[VECTORS_OF_16];
-    if (nontemporal && sizeof(T) == sizeof(float) && rounds && count % 16 == 0 &&
-        (uintptr_t)output % GOPS_VECTOR_BYTES == 0) {
-        for (int64_t i = 0; i < count; i += 16) {
-            normalize_floats(from + i, high, slopes, shifts, values);
-            for (int v = 0; v < VECTORS_OF_16; v++) {
-                GOPS_STORE_NONTEMPORAL((float *)output + i + v * FLOATS, values[v]);
-            }
-        }
-        return true;
-    }
-    normalize_floats(from + count - 16, high, slopes, shifts, last);
-    for (int64_t i = 0; i + 16 <= count; i += 16) {
-        normalize_floats(from + i, high, slopes, shifts, values);
-        store_floats(output, i, values, rounds);
-    }
-    if (count % 16 != 0) {
-        store_floats(output, count - 16, last, rounds);
-    }
+    const floats none = {0};
+    const normalizing by = {
+        .high = none + mean->high,
+        .slope = none + slope,
+        .shift = shift - none, /* keeps the sign of a 0 */
+        .least = none + (float)scaling->least,
+        .most = none + (float)scaling->most,
+        .nontemporal = scaling->nontemporal,
+    };
+    normalize_channel(output, from, count, &by, clamps, rounds);
     return true;
 }
