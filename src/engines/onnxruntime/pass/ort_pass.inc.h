@@ -2,33 +2,29 @@
  * ort_pass.inc.h: the loops of passes, for the compiler to vectorize.
  * Parameters: those of ort_pass_sets.inc.h.
  */
-TARGET static void NAME(affine)(float *restrict to, const float *restrict from,
-                                const float *restrict other, float factor, float summand, bool relu,
-                                int64_t count)
+TARGET static inline __attribute__((always_inline)) void
+NAME(affine)(float *restrict to, const float *restrict from, const float *restrict other,
+             float factor, float summand, const bool adds, const bool relu, int64_t count)
 {
-    if (other != NULL) {
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = from[i] * factor + summand + other[i];
-        }
-    } else {
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = from[i] * factor + summand;
-        }
-    }
-    for (int64_t i = 0; i < count && relu; i++) {
-        to[i] = to[i] < 0 ? 0 : to[i];
+    for (int64_t i = 0; i < count; i++) {
+        const float sum = from[i] * factor + summand, both = adds ? sum + other[i] : sum;
+        to[i] = relu && both < 0 ? 0 : both;
     }
 }
 
 TARGET static void NAME(affine_plane)(const gops_ort_pass *pass, int64_t channel, float *to,
                                       const float *from, const float *other)
 {
-    enum { BLOCK = 2048 }; /* elements that stay in the L1 cache from one loop to the next */
-    for (int64_t i = 0; i < pass->plane; i += BLOCK) {
-        const int64_t left = pass->plane - i;
-        NAME(affine)
-        (to + i, from + i, other != NULL ? other + i : NULL, pass->factors[channel],
-         pass->summands[channel], pass->relu, left < BLOCK ? left : BLOCK);
+    const float factor = pass->factors[channel], summand = pass->summands[channel];
+    const int64_t count = pass->plane;
+    if (other != NULL && pass->relu) {
+        NAME(affine)(to, from, other, factor, summand, true, true, count);
+    } else if (other != NULL) {
+        NAME(affine)(to, from, other, factor, summand, true, false, count);
+    } else if (pass->relu) {
+        NAME(affine)(to, from, other, factor, summand, false, true, count);
+    } else {
+        NAME(affine)(to, from, other, factor, summand, false, false, count);
     }
 }
 
