@@ -78,13 +78,17 @@ static void open_terminal(int *ours, int *theirs)
         die("ptsname");
 }
 
-/* What went to a terminal; a few lines fit into what the system keeps of it. */
+/* What went to a terminal; a few lines fit into what the system keeps of it. It hands them over in parts, and says
+ * that there are no more only when nobody can write any. */
 static void read_terminal(int ours, int theirs, char *text, size_t bytes)
 {
-    const ssize_t count = read(ours, text, bytes - 1);
-    text[count > 0 ? count : 0] = '\0';
-    close(ours);
+    size_t length = 0;
+    ssize_t count;
     close(theirs);
+    while ((count = read(ours, text + length, bytes - 1 - length)) > 0)
+        length += (size_t)count;
+    text[length] = '\0';
+    close(ours);
 }
 
 static void read_back(int descriptor, char *text, size_t bytes)
