@@ -2,9 +2,9 @@
  * activate.isa.c: activate.inc.h for floats and doubles, and their constants.
  *
  * All instruction sets give the same bits. So the compiler fuses nothing in this file
- * (src/CMakeLists.txt), which says itself where a b + c is rounded once: for floats, and by what takes
- * ten times as long where there is no instruction for it. For doubles nothing wider would do, so their
- * products are rounded too. A reciprocal by the processor's estimate is out for the same reason.
+ * (src/CMakeLists.txt), which says itself how a b + c is rounded: of floats once, by an instruction, or
+ * by doubles in ten times as long; of doubles twice, as nothing wider could stand in for the
+ * instruction. A reciprocal by the processor's estimate is out for the same reason.
  *
  * The coefficients of A and B are Pade's, halved. The others are those of minimax approximations,
  * computed with 200 bits by Remez' algorithm.

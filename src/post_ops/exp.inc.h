@@ -34,7 +34,7 @@
  *   LN2_HIGH, LN2_LOW   double: above
  *   ANY_ABOVE, FUSED    associations for _Generic: activate.isa.c
  *   MULTIPLY_ADD(a, b, c)
- *                       expression: a b + c, as the type's are rounded
+ *                       expression: a b + c, rounded once or twice
  *   EXP_EVEN, EXP_ODD   doubles: A, and B / r, of powers of r^2, from the constant terms up. They are
  *                       so small that A - B is at most 1.
  *   EXP_COEFFICIENTS    doubles: P, from the constant term up
@@ -102,7 +102,7 @@ GOPS_INLINE bool any_above(vector x, const C limit)
                             false);
 }
 
-/* a b + c, both rounded. */
+/* a b + c, the product and the sum rounded. */
 GOPS_INLINE vector apart(vector a, vector b, vector c)
 {
     return a * b + c;

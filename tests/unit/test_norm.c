@@ -58,13 +58,22 @@ static void with_mean(gops_problem problem, long double mean, long double spread
     gops_problem_buffers_destroy(&buffers);
 }
 
+/* None, one that kernels apply, and one that is applied behind them. */
+static const gops_activation activations[] = {{GOPS_ACTIVATION_NONE, 0, 0},
+                                              {GOPS_ACTIVATION_CLAMP, -0.375, 0.625},
+                                              {GOPS_ACTIVATION_SWISH, 1, 0}};
+enum { ACTIVATIONS = sizeof activations / sizeof *activations };
+
 static void large_mean(void)
 {
     /* 256: the piece in which a residual is kept that lies in the output. */
     static const int64_t pixels[] = {1, 7, 97, 256, 4099};
+    enum { PIXELS = sizeof pixels / sizeof *pixels };
     for (int t = 0; t < GOPS_TEST_REALS; t++)
-        for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++) {
-            gops_problem p = gops_problem_of_norm(gops_test_reals[t], 2, 15, pixels[i], 5, 1e-5);
+        for (int i = 0; i < PIXELS * ACTIVATIONS; i++) {
+            gops_problem p =
+                gops_problem_of_norm(gops_test_reals[t], 2, 15, pixels[i % PIXELS], 5, 1e-5);
+            p.activation = activations[i / PIXELS];
             with_mean(p, 1e4L, 1);
             with_mean(p, -1e4L, 1);
             with_mean(p, 1e4L, 1e-2L);
@@ -149,15 +158,16 @@ static void check_many(gops_problem p, int64_t images)
 }
 
 /* What no processor's caches hold, 33 times the largest second level cache that a plan reckons
- * with: outputs go past them, unless they are the data. Images begin at whole vectors; channels end
- * at one, or within one, with and without gaps behind them. */
+ * with: outputs go past them, unless they are the data or swish is applied to them. Images begin at
+ * whole vectors; channels end at one, or within one, with and without gaps behind them. */
 static void past_the_caches(void)
 {
     enum { CHANNELS = 7, MAX_L2_BYTES = 4 << 20, LANES = 16 };
-    for (int i = 0; i < 4; i++) {
-        const int64_t pixels = 16000 + i % 2 * 8, gap = i / 2 * LANES / 2;
+    for (int i = 0; i < 4 * ACTIVATIONS; i++) {
+        const int64_t pixels = 16000 + i % 2 * 8, gap = i % 4 / 2 * LANES / 2;
         const int64_t elements = CHANNELS * (pixels + gap);
         gops_problem p = gops_problem_of_norm(GOPS_F32, FEW, CHANNELS, pixels, CHANNELS, 1e-5);
+        p.activation = activations[i / 4];
         p.data_channel_gap = p.output_channel_gap = gap;
         p.data_gap = p.output_gap = (elements + LANES - 1) / LANES * LANES - elements;
         check_many(p, 33 * MAX_L2_BYTES / (elements * (int64_t)sizeof(float)) + 1);
@@ -222,8 +232,10 @@ static void stated_bounds(void)
 
 static void huge_and_tiny_values(void)
 {
-    for (int t = 0; t < GOPS_TEST_REALS; t++) {
-        gops_problem p = gops_problem_of_norm(gops_test_reals[t], 3, 14, 101, 2, 1e-5);
+    for (int i = 0; i < GOPS_TEST_REALS * ACTIVATIONS; i++) {
+        gops_problem p =
+            gops_problem_of_norm(gops_test_reals[i / ACTIVATIONS], 3, 14, 101, 2, 1e-5);
+        p.activation = activations[i % ACTIVATIONS];
         with_mean(p, 0, 1e30L);
         with_mean(p, 1e30L, 1e30L);
         with_mean(p, -1e30L, 1e27L);

@@ -268,10 +268,13 @@ static void factor_beyond_double(void)
     } all[] = {{1e-10, 1e300, 1e-40}, {1e150, 1e-200, 1e-5}, {3e-7, -2e305, 1e-30}};
     gops_test_need_wide_long_double();
     gops_test_random random = gops_test_random_start(gops_test_seed(), 77);
-    for (int i = 0; i < 3; i++) {
+    for (int turn = 0; turn < 6; turn++) {
+        const int i = turn / 2;
         gops_problem problem = {.operation = GOPS_PROBLEM_NORM,
                                 .data = GOPS_TEST_TENSOR(GOPS_F64, 2, 3, 5, 7),
                                 .norm = {1, all[i].epsilon},
+                                .activation.kind =
+                                    turn % 2 == 0 ? GOPS_ACTIVATION_NONE : GOPS_ACTIVATION_RELU,
                                 .threads = 2};
         state s = {.problem = &problem};
         s.buffers = gops_problem_buffers_create(&problem, &problem.data, &random);

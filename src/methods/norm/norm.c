@@ -180,10 +180,12 @@ static void norm_apply(const gops_plan *plan, const gops_job *job, int64_t group
         .most = bound_of(plan, &epilogue, 1, INFINITY),
         .nontemporal = norm_layout_of(plan)->nontemporal && job->output != job->data,
     };
-    const bool by_channel =
-        gops_has_channel_gaps(plan) || (fused && norm->pixels >= POST_OPS_BLOCK);
+    /* Of a channel where gaps lie between them, or where post-ops go through blocks of it forwards. */
+    const int64_t run = gops_has_channel_gaps(plan) ? norm->pixels
+                        : fused                     ? gops_max(norm->pixels, POST_OPS_BLOCK)
+                                                    : INT64_MAX;
     for (int64_t last = end, i; last > first; last = i) {
-        i = by_channel ? gops_max(first, (last - 1) / norm->pixels * norm->pixels) : first;
+        i = gops_max(first, (last - 1) / run * run);
         (fused ? apply_with_post_ops : apply_without)(plan, job, group, i, last, &scaling);
     }
 }

@@ -14,7 +14,7 @@ typedef struct gops_scaling {
     double inverse;           /* 1 / sqrt(variance + epsilon) */
     const void *scale, *bias; /* of the group's channels, in the element type */
     int64_t pixels;           /* of a channel */
-    double least, most;       /* what rounded outputs are clamped to before, or infinities */
+    double least, most;       /* `apply` clamps values to these before it rounds; or infinities */
     bool nontemporal;         /* outputs may be stored past the caches */
 } gops_scaling;
 

@@ -3,11 +3,24 @@
 
 #include "base/checked.h"
 #include "base/machine.h"
+#include "isa/lanes.h"
 #include "isa/vector.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+/* floats_clamp */
+#define C float
+#define LANES LANES_OF_4
+#define NAME(symbol) floats_##symbol
+#include "isa/vectors.inc.h"
+#include "post_ops/epilogue.inc.h"
+#undef vector
+#undef broadcast
+#undef C
+#undef LANES
+#undef NAME
 
 typedef float floats __attribute__((vector_size(GOPS_VECTOR_BYTES)));
 typedef float half_floats __attribute__((vector_size(GOPS_VECTOR_BYTES / 2)));
@@ -44,24 +57,7 @@ static double sum_lanes(const doubles *lanes)
     return sum[0];
 }
 
-static inline __attribute__((always_inline)) floats at_least(floats least, floats x)
-{
-    return GOPS_SELECT(x < least, least, x);
-}
-
-static inline __attribute__((always_inline)) floats at_most(floats most, floats x)
-{
-    return GOPS_SELECT(x > most, most, x);
-}
-
-/* NaN stays NaN, and zeros keep their signs. */
-static inline __attribute__((always_inline)) floats clamp_floats(floats x, floats least,
-                                                                 floats most)
-{
-    x = (floats) _Generic((x), GOPS_RAISES default : at_least)(least, x);
-    return (floats) _Generic((x), GOPS_LOWERS default : at_most)(most, x);
-}
-
+/* As floats_clamp: NaN stays NaN, and zeros keep their signs. */
 static inline double clamp_double(double x, double least, double most)
 {
     x = x < least ? least : x;

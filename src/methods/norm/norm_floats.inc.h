@@ -170,7 +170,7 @@ normalize_floats(const T *from, const normalizing *by, const bool clamps, floats
     for (int v = 0; v < VECTORS_OF_16; v++) {
         to[v] = (to[v] - by->high) * by->slope + by->shift;
         if (clamps) {
-            to[v] = clamp_floats(to[v], by->least, by->most);
+            to[v] = floats_clamp(to[v], by->least, by->most);
         }
     }
 }

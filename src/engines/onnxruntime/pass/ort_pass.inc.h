@@ -7,8 +7,8 @@ NAME(affine)(float *restrict to, const float *restrict from, const float *restri
              float factor, float summand, const bool adds, const bool relu, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        const float sum = from[i] * factor + summand, both = adds ? sum + other[i] : sum;
-        to[i] = relu && both < 0 ? 0 : both;
+        const float scaled = from[i] * factor + summand, value = adds ? scaled + other[i] : scaled;
+        to[i] = relu && value < 0 ? 0 : value;
     }
 }
 

@@ -188,7 +188,7 @@ typedef struct blocked_work {
     gops_depthwise_workspace ws;
     const void *bounds; /* NULL, or what the kernel's epilogue applies with `bias` */
     gops_epilogue_values bias;
-    bool activates;        /* the sums, which the epilogue leaves an activation */
+    bool activates;        /* the epilogue leaves an activation, which the sums then get */
     const gops_job *whole; /* the job before the epilogue took its part */
 } blocked_work;
 
