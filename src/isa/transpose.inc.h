@@ -74,6 +74,23 @@ GOPS_INLINE void NAME(rotate_address)(NAME(vector) * rows, const int count)
         }
     }
 }
+
+/* Interleaves two vectors: the first becomes the lower half of both, the second the upper half. */
+GOPS_INLINE void NAME(interleave_vectors)(NAME(vector) * first, NAME(vector) * second)
+{
+#ifdef GOPS_TRANSPOSES_HALVES
+    const NAME(vector) low =
+        __builtin_shufflevector(*first, *second, GOPS_PASTE(LOW_OF_HALVES, LANES));
+    const NAME(vector) high =
+        __builtin_shufflevector(*first, *second, GOPS_PASTE(HIGH_OF_HALVES, LANES));
+    *first = __builtin_shufflevector(low, high, GOPS_PASTE(LOW_HALVES, LANES));
+    *second = __builtin_shufflevector(low, high, GOPS_PASTE(HIGH_HALVES, LANES));
+#else
+    const NAME(vector) low = __builtin_shufflevector(*first, *second, LOW);
+    *second = __builtin_shufflevector(*first, *second, HIGH);
+    *first = low;
+#endif
+}
 #undef GOPS_TRANSPOSES_HALVES
 
 /* Loads LANES rows, which lie `ld` apart, and transposes them. */

@@ -236,11 +236,7 @@ int64_t gops_implicit_merge(gops_implicit *p, int axes, const gops_axis *axis, i
 int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p, int axes,
                                    const gops_axis *axis, int64_t columns, int64_t nr, int64_t most)
 {
-    const int64_t block = gops_min(gops_max(1, most / nr) * nr, gops_round_up(columns, nr));
     int64_t column = p->planes * gops_tile_pixels(gops_plan_tiles(plan), p->form);
-    if (!p->in_place) {
-        return block;
-    }
     for (int a = 0; a < axes; a++) {
         /* Rows between the taps are not read, pixels between them share their cache lines. */
         const bool rows = a < axes - 1;
@@ -249,8 +245,10 @@ int64_t gops_implicit_column_block(const gops_plan *plan, const gops_implicit *p
     }
     const int64_t cached = plan->machine.l2_bytes / 2 /
                            gops_mul_saturate(column, gops_compute_bytes(plan->type->compute));
-    const int64_t blocks = gops_ceil_div(columns, gops_max(1, cached));
-    return gops_min(block, gops_round_up(gops_ceil_div(columns, gops_max(1, blocks)), nr));
+    const int64_t largest = gops_max(1, most / nr) * nr;
+    const int64_t blocks =
+        gops_ceil_div(columns, p->in_place ? gops_clamp(cached, 1, largest) : largest);
+    return gops_round_up(gops_ceil_div(columns, blocks), nr);
 }
 
 int64_t gops_implicit_depth_block(const gops_plan *plan, const gops_implicit *p)

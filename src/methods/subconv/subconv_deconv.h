@@ -22,8 +22,8 @@ typedef struct gops_subconv_parameters {
     int64_t panel_depth;   /* the sum of their depths */
     /* Where these begin in the workspace, in bytes, after what `implicit` has there: the rows of
      * sums of each sub-convolution, the sizes of the products, a part of an output row, and
-     * pointers to rows of sums. */
-    int64_t rows_begin, products_begin, output_row_begin, pointers_begin;
+     * the rows of each residue. */
+    int64_t rows_begin, products_begin, output_row_begin, residues_begin;
 } gops_subconv_parameters;
 
 static_assert(sizeof(gops_subconv_parameters) <= GOPS_PARAMETER_BYTES,

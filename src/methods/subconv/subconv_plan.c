@@ -104,7 +104,7 @@ static int64_t lay_out_workspace(const gops_plan *plan, const gops_subconv_geome
         gops_reserve(&end, gops_subconv_count(geometry) * (int64_t)sizeof(gops_subconv_row));
     p->products_begin =
         gops_reserve(&end, kinds->products * (int64_t)sizeof(gops_subconv_product_size));
-    p->pointers_begin = gops_reserve(&end, stride * (int64_t)sizeof(void *));
+    p->residues_begin = gops_reserve(&end, stride * (int64_t)sizeof(gops_residue_rows));
     p->output_row_begin = gops_reserve(&end, p->implicit.column_block * step * stride * bytes);
     return end;
 }
@@ -149,8 +149,8 @@ static double subconv_cost(const gops_plan *plan, const gops_subconv_geometry *g
     /* Finding a run of the output, interleaving it and storing what is inside the output, in runs of a copy: fitted to
      * 138 layers (AMD EPYC, Zen 5, AVX-512 and AVX2); to depthwise layers before them. */
     const double copies_per_run = plan->conv.channels_in == 1 ? 6 : 1.25;
-    /* Interleaving more than two sub-convolutions: the 8x8 kernel of FCN-8s, same machine. */
-    static const double NS_PER_SCATTERED_OUTPUT = 0.5;
+    /* Interleaving more than two sub-convolutions: 11 layers of strides 3 to 8, same machine. */
+    static const double NS_PER_SCATTERED_OUTPUT = 0.25;
     const gops_conv_geometry *conv = &plan->conv;
     const int last = conv->axes - 1;
     const int64_t images = gops_mul_saturate(conv->batch, conv->groups);

@@ -36,28 +36,21 @@ static int64_t output_row(const gops_subconv_work *work, int64_t row, int64_t ou
     return pixel;
 }
 
-/* Stores a run of bytes of so many channels, which begins at output element `to`, if the stride is 2 and the sums of
- * both residues are equally far apart; else returns false. */
-static bool store_byte_pairs(const gops_subconv_work *work, const position_run *run,
-                             const gops_subconv_row *residues, int64_t channels, int64_t to)
+/* Finds where the outputs of each residue begin of channel c of the panel, in a run of positions. */
+static void find_residues(const gops_subconv_work *work, const position_run *run, int64_t outer,
+                          int64_t c, gops_residue_rows *residues)
 {
-    const gops_plan *plan = work->item.plan;
-    const unsigned char *sums = work->item.workspace + gops_subconv_read(plan)->implicit.sums_begin;
-    if (work->sum_bytes != 1 || work->geometry.axis[plan->conv.axes - 1].stride != 2 ||
-        residues[0].row < 0 || residues[1].row < 0 || residues[0].step != residues[1].step) {
-        return false;
+    const gops_subconv_parameters *p = gops_subconv_read(work->item.plan);
+    const unsigned char *sums = work->item.workspace + p->implicit.sums_begin;
+    const int64_t stride = work->geometry.axis[work->geometry.axes - 1].stride;
+    const gops_subconv_row *table =
+        (const gops_subconv_row *)(void *)(work->item.workspace + p->rows_begin);
+    for (int64_t x = 0; x < stride; x++) {
+        const gops_subconv_row *of = &table[outer * stride + x];
+        const int64_t at = (of->row + c * of->step) * work->sums_ld + run->from;
+        residues[x].from = of->row >= 0 ? sums + at * work->sum_bytes : NULL;
+        residues[x].ld = of->step * work->sums_ld;
     }
-    const gops_byte_pairs pairs = {
-        .to = gops_output_at(plan, work->item.job, to),
-        .even = sums + residues[0].row * work->sums_ld + run->from,
-        .odd = sums + residues[1].row * work->sums_ld + run->from,
-        .to_ld = plan->output_plane,
-        .from_ld = residues[0].step * work->sums_ld,
-        .rows = channels,
-        .count = run->count,
-    };
-    plan->kernels->lanes->interleave_pairs(&pairs);
-    return true;
 }
 
 /* Stores one run of positions of the item's channels c to c + count - 1, for one combination of the
@@ -69,12 +62,8 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
     const gops_subconv_parameters *p = gops_subconv_read(plan);
     const gops_conv_geometry *conv = &plan->conv;
     const gops_subconv_axis *last = &work->geometry.axis[conv->axes - 1];
-    const int64_t bytes = work->sum_bytes;
-    const gops_subconv_row *table =
-        (const gops_subconv_row *)(void *)(work->item.workspace + p->rows_begin);
-    const unsigned char *sums = work->item.workspace + p->implicit.sums_begin;
-    const void **rows = (const void **)(void *)(work->item.workspace + p->pointers_begin);
-    unsigned char *scratch = work->item.workspace + p->output_row_begin;
+    gops_residue_rows *residues =
+        (gops_residue_rows *)(void *)(work->item.workspace + p->residues_begin);
     const int64_t row = output_row(work, run->row, outer);
     if (row < 0) {
         return;
@@ -84,32 +73,26 @@ static void store_run(const gops_subconv_work *work, const position_run *run, in
     const int64_t first = j * last->stride - last->lead;
     const int64_t begin = gops_clamp(-first, 0, run->count * last->stride);
     const int64_t end = gops_clamp(last->output - first, begin, run->count * last->stride);
-    const bool to_output = (work->finished || (plan->type->native && !work->item.job->fused)) &&
-                           end - begin == run->count * last->stride;
-    const gops_subconv_row *residues = &table[outer * last->stride];
-    const int64_t to_first = work->item.element + c * plan->output_plane + row + first;
-    if (to_output && store_byte_pairs(work, run, residues, count, to_first)) {
-        return;
-    }
-    for (int64_t i = 0; i < count && begin < end; i++) {
-        for (int64_t x = 0; x < last->stride; x++) {
-            const gops_subconv_row *of = &residues[x];
-            const int64_t index = (of->row + i * of->step) * work->sums_ld + run->from;
-            rows[x] = of->row >= 0 ? sums + index * bytes : NULL;
-        }
-        const int64_t to = to_first + i * plan->output_plane + begin;
+    const bool to_output = work->finished || (plan->type->native && !work->item.job->fused);
+    gops_interleave outputs = {
+        .to = work->item.workspace + p->output_row_begin,
+        .to_ld = plan->output_plane,
+        .residues = residues,
+        .stride = last->stride,
+        .channels = to_output ? count : 1,
+        .begin = begin,
+        .count = end - begin,
+    };
+    for (int64_t i = 0; i < count && begin < end; i += outputs.channels) {
+        const int64_t to = work->item.element + (c + i) * plan->output_plane + row + first + begin;
+        find_residues(work, run, outer, i, residues);
         if (to_output) {
-            work->interleave(gops_output_at(plan, work->item.job, to), rows, last->stride,
-                             run->count);
-            continue;
+            outputs.to = gops_output_at(plan, work->item.job, to);
         }
-        work->interleave(scratch, rows, last->stride, run->count);
-        if (work->finished) {
-            memcpy(gops_output_at(plan, work->item.job, to), scratch + begin * bytes,
-                   (size_t)((end - begin) * bytes));
-        } else {
+        work->interleave(&outputs);
+        if (!to_output) {
             gops_store(plan, work->item.job, work->item.channel_of_all + c + i, to, end - begin,
-                       scratch + begin * bytes);
+                       outputs.to);
         }
     }
 }

@@ -4,29 +4,7 @@
 #include "methods/implicit/lanes_run.h"
 #include "post_ops/post_ops.h"
 
-#include <string.h>
-
 enum { MAX_STRIDE = 16 }; /* the most lanes of a vector of sums */
-
-/* Stores the outputs of a row of an output channel, of which `rows` have those of each residue. `element` is
- * that of the first position, `begin` to `end` - 1 of the outputs exist. */
-static void interleave_row(const gops_implicit_item *item, int64_t channel, int64_t element,
-                           const void *const *rows, int64_t count, int64_t begin, int64_t end,
-                           unsigned char *scratch)
-{
-    const gops_plan *plan = item->plan;
-    const int64_t stride = plan->conv.axis[1].stride, bytes = gops_lanes_result_bytes(item->result);
-    const bool raw = item->result == GOPS_LANES_RAW;
-    const bool whole = !raw && end - begin == count * stride;
-    gops_lanes_interleave(item)(whole ? gops_output_at(plan, item->job, element) : scratch, rows,
-                                stride, count);
-    if (raw) {
-        gops_store(plan, item->job, channel, element + begin, end - begin, scratch + begin * bytes);
-    } else if (!whole) {
-        memcpy(gops_output_at(plan, item->job, element + begin), scratch + begin * bytes,
-               (size_t)((end - begin) * bytes));
-    }
-}
 
 void gops_winograd_interleave(const gops_implicit_item *item,
                               const gops_winograd_positions *positions)
@@ -36,6 +14,7 @@ void gops_winograd_interleave(const gops_implicit_item *item,
     const gops_axis *y = &plan->conv.axis[0], *x = &plan->conv.axis[1];
     const int64_t count = positions->count, bytes = gops_lanes_result_bytes(item->result);
     const int64_t rows = item->channels * p->repeat;
+    const bool raw = item->result == GOPS_LANES_RAW;
     /* The outputs of the first position; p->begin is what the tap before the last reads. */
     const int64_t top = (positions->y + p->begin[0] + 1) * y->stride - y->pad_begin;
     const int64_t left = (positions->x + p->begin[1] + 1) * x->stride - x->pad_begin;
@@ -46,14 +25,25 @@ void gops_winograd_interleave(const gops_implicit_item *item,
                                count);
     for (int64_t row = 0; row < rows; row += x->stride) {
         const int64_t channel = row / p->repeat, o = top + row % p->repeat / x->stride;
-        const void *residues[MAX_STRIDE];
+        const int64_t to =
+            positions->element + channel * plan->output_plane + o * x->output + left + begin;
+        gops_residue_rows residues[MAX_STRIDE];
         for (int64_t i = 0; i < x->stride; i++) {
-            residues[i] = positions->scratch + (row + i) * count * bytes;
+            residues[i] = (gops_residue_rows){positions->scratch + (row + i) * count * bytes, 0};
         }
-        if (o >= 0 && o < y->output && begin < end) {
-            interleave_row(item, item->channel_of_all + channel,
-                           positions->element + channel * plan->output_plane + o * x->output + left,
-                           residues, count, begin, end, scratch);
+        if (o < 0 || o >= y->output || begin >= end) {
+            continue;
+        }
+        gops_lanes_interleave(item)(&(gops_interleave){
+            .to = raw ? scratch : gops_output_at(plan, item->job, to),
+            .residues = residues,
+            .stride = x->stride,
+            .channels = 1,
+            .begin = begin,
+            .count = end - begin,
+        });
+        if (raw) {
+            gops_store(plan, item->job, item->channel_of_all + channel, to, end - begin, scratch);
         }
     }
 }

@@ -109,8 +109,24 @@ enum {
 typedef void gops_transpose_fn(void *to, int64_t to_ld, const void *from, int64_t from_ld,
                                int64_t channels, int64_t pixels);
 
-/* Writes to[i * rows + j] = from[j][i] for i < count, j < rows; 0 where from[j] is NULL. */
-typedef void gops_interleave_fn(void *to, const void *const *from, int64_t rows, int64_t count);
+/* Outputs of one residue: those of a channel follow each other, those of the next one are `ld` further. */
+typedef struct gops_residue_rows {
+    const void *from; /* NULL: all are 0 */
+    int64_t ld;
+} gops_residue_rows;
+
+/* Rows of outputs, of which neighbours are of `stride` residues in turn. */
+typedef struct gops_interleave {
+    void *to;
+    int64_t to_ld; /* from one channel to the next */
+    const gops_residue_rows *residues;
+    int64_t stride, channels;
+    int64_t begin, count; /* the outputs of each row: begin to begin + count - 1 */
+} gops_interleave;
+
+/* Writes to[c * to_ld + i] = residues[o % stride].from[c * ld + o / stride], o = begin + i, for i < count, c < channels,
+ * and reads and writes nothing else. */
+typedef void gops_interleave_fn(const gops_interleave *of);
 
 /* The tiles of one compute type. All lists are sorted by descending MR, then by descending NR, and
  * end with an MR of 0. */

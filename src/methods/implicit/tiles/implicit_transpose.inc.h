@@ -14,11 +14,15 @@
 
 #define rotate_address NAME(rotate_address)
 #define load_transposed NAME(load_transposed)
+#define interleave_vectors NAME(interleave_vectors)
 #define store_part NAME(store_part)
 #define transpose_all NAME(transpose_all)
 #define transpose_part NAME(transpose_part)
 #define transpose NAME(transpose)
-#define interleave_row NAME(interleave_row)
+#define interleave_residue NAME(interleave_residue)
+#define interleave_pairs NAME(interleave_pairs)
+#define interleave_two NAME(interleave_two)
+#define interleave_rows NAME(interleave_rows)
 #define interleave NAME(interleave)
 
 /* LANES pixels of as many channels. */
@@ -91,29 +95,74 @@ static void transpose(void *to, int64_t to_ld, const void *from, int64_t from_ld
     }
 }
 
-GOPS_INLINE void interleave_row(C *restrict to, const C *restrict from, int64_t step, int64_t count)
+GOPS_INLINE void interleave_residue(C *restrict to, int64_t stride, const C *restrict from,
+                                    int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        to[i * step] = from != NULL ? from[i] : 0;
+        to[i * stride] = from != NULL ? from[i] : 0;
     }
 }
 
-static void interleave(void *to, const void *const *from, int64_t rows, int64_t count)
+/* The last vectors end with the last output. */
+GOPS_INLINE void interleave_pairs(C *restrict to, const C *restrict even, const C *restrict odd,
+                                  int64_t count)
 {
-    if (rows == 2 && from[0] != NULL && from[1] != NULL) { /* compilers make shuffles of this */
-        const C *restrict even = from[0], *restrict odd = from[1];
-        C *restrict pairs = to;
-        for (int64_t i = 0; i < count; i++) {
-            pairs[2 * i] = even[i];
-            pairs[2 * i + 1] = odd[i];
-        }
-        return;
+    const int64_t pairs = count / 2;
+    for (int64_t i = 0; pairs >= LANES && i < pairs; i += LANES) {
+        const int64_t at = gops_min(i, pairs - LANES);
+        vector first = *(const vector *)(even + at), second = *(const vector *)(odd + at);
+        interleave_vectors(&first, &second);
+        *(vector *)(to + 2 * at) = first;
+        *(vector *)(to + 2 * at + LANES) = second;
     }
-    for (int64_t j = 0; j < rows; j++) {
-        if (rows == 1) {
-            interleave_row(to, from[0], 1, count);
-        } else {
-            interleave_row((C *)to + j, from[j], rows, count);
+    for (int64_t i = 0; i < pairs && pairs < LANES; i++) {
+        to[2 * i] = even[i];
+        to[2 * i + 1] = odd[i];
+    }
+    if (count % 2 != 0) {
+        to[count - 1] = even[pairs];
+    }
+}
+
+/* Of two residues. */
+static void interleave_two(const gops_interleave *of)
+{
+    const int64_t first = of->begin % 2, skip = of->begin / 2;
+    const gops_residue_rows even_rows = of->residues[first], odd_rows = of->residues[1 - first];
+    const C *even = (const C *)even_rows.from + skip;
+    const C *odd = (const C *)odd_rows.from + skip + first;
+    C *to = of->to;
+    for (int64_t left = of->channels; left > 0; left--) {
+        interleave_pairs(to, even, odd, of->count);
+        to += of->to_ld;
+        even += even_rows.ld;
+        odd += odd_rows.ld;
+    }
+}
+
+GOPS_INLINE void interleave_rows(const gops_interleave *of, int64_t stride)
+{
+    const int64_t skip = of->begin / stride, first = of->begin % stride;
+    const int64_t all = of->count / stride, rest = of->count % stride;
+    for (int64_t c = 0; c < of->channels; c++) {
+        for (int64_t i = 0; i < gops_min(stride, of->count); i++) {
+            const bool wraps = first + i >= stride;
+            const gops_residue_rows *row = &of->residues[wraps ? first + i - stride : first + i];
+            const int64_t at = c * row->ld + skip + (wraps ? 1 : 0);
+            interleave_residue((C *)of->to + c * of->to_ld + i, stride,
+                               row->from != NULL ? (const C *)row->from + at : NULL,
+                               i < rest ? all + 1 : all);
         }
+    }
+}
+
+static void interleave(const gops_interleave *of)
+{
+    if (of->stride == 1) { /* which compilers turn into vectors */
+        interleave_rows(of, 1);
+    } else if (of->stride == 2 && of->residues[0].from != NULL && of->residues[1].from != NULL) {
+        interleave_two(of);
+    } else {
+        interleave_rows(of, of->stride);
     }
 }

@@ -91,14 +91,6 @@ typedef void gops_lanes_joined_fn(const gops_padded_input *padded, const gops_la
                                   const int64_t *origin, int64_t channels,
                                   const gops_lanes_source *source, uint32_t *to);
 
-/* Rows of bytes, each made of two rows: to[2 * i] = even[i], to[2 * i + 1] = odd[i] for i < count. */
-typedef struct gops_byte_pairs {
-    uint8_t *to;
-    const uint8_t *even, *odd;
-    int64_t to_ld, from_ld; /* from one row to the next one */
-    int64_t rows, count;
-} gops_byte_pairs;
-
 /* One instruction set has one kind of lanes. */
 struct gops_lanes_kernels {
     /* sum_offsets and sums_ld count what is stored: values of 32 bits or bytes. `bias`, unless NULL,
@@ -109,7 +101,6 @@ struct gops_lanes_kernels {
     /* Those of gops_tiles for bytes. The transpose may read 15 bytes behind the last row. */
     gops_transpose_fn *transpose_bytes;
     gops_interleave_fn *interleave_bytes;
-    void (*interleave_pairs)(const gops_byte_pairs *pairs);
     /* sums[i] -= factor * of[i]. */
     void (*subtract)(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_t count);
 };

@@ -159,50 +159,6 @@ static void subtract(uint32_t *sums, const uint32_t *of, uint32_t factor, int64_
 #include "isa/vectors.inc.h"
 #include "methods/implicit/tiles/implicit_transpose.inc.h"
 
-/* 16 bytes of either row. */
-GOPS_INLINE void interleave_pair(uint8_t *to, const uint8_t *even, const uint8_t *odd)
-{
-    const u8_vector first = *(const u8_vector *)even, second = *(const u8_vector *)odd;
-    *(u8_vector *)to = __builtin_shufflevector(first, second, LOW_16);
-    *(u8_vector *)(to + LANES) = __builtin_shufflevector(first, second, HIGH_16);
-}
-
-/* 8 bytes of either row. */
-GOPS_INLINE void interleave_half_pair(uint8_t *to, const uint8_t *even, const uint8_t *odd)
-{
-    enum { HALF = LANES / 2 };
-    u8_vector first = {0}, second = {0};
-    memcpy(&first, even, HALF);
-    memcpy(&second, odd, HALF);
-    *(u8_vector *)to = __builtin_shufflevector(first, second, LOW_16);
-}
-
-/* The last bytes of a row end with it. */
-static void interleave_pairs(const gops_byte_pairs *pairs)
-{
-    enum { HALF = LANES / 2 };
-    const int64_t count = pairs->count;
-    const uint8_t *even = pairs->even, *odd = pairs->odd;
-    uint8_t *to = pairs->to;
-    for (int64_t row = 0; row < pairs->rows; row++) {
-        for (int64_t i = 0; count >= LANES && i < count; i += LANES) {
-            const int64_t at = gops_min(i, count - LANES);
-            interleave_pair(to + 2 * at, even + at, odd + at);
-        }
-        for (int64_t i = 0; count >= HALF && count < LANES && i < count; i += HALF) {
-            const int64_t at = gops_min(i, count - HALF);
-            interleave_half_pair(to + 2 * at, even + at, odd + at);
-        }
-        for (int64_t i = 0; i < count && count < HALF; i++) {
-            to[2 * i] = even[i];
-            to[2 * i + 1] = odd[i];
-        }
-        to += pairs->to_ld;
-        even += pairs->from_ld;
-        odd += pairs->from_ld;
-    }
-}
-
 #ifdef __AVX512BW__
 #include "methods/implicit/tiles/lanes_transpose.inc.h"
 #define TRANSPOSE_BYTES transpose_bytes
@@ -228,6 +184,5 @@ const struct gops_lanes_kernels GOPS_ISA_NAME(gops_lanes_kernels) = {
 #endif
     .transpose_bytes = TRANSPOSE_BYTES,
     .interleave_bytes = u8_interleave,
-    .interleave_pairs = interleave_pairs,
     .subtract = subtract,
 };
