@@ -103,7 +103,7 @@ GOPS_INLINE void interleave_residue(C *restrict to, int64_t stride, const C *res
     }
 }
 
-/* The last vectors end with the last output. */
+/* `count` outputs in turn of `even`, first, and of `odd`; the last vectors end with the last pair. */
 GOPS_INLINE void interleave_pairs(C *restrict to, const C *restrict even, const C *restrict odd,
                                   int64_t count)
 {
@@ -124,7 +124,7 @@ GOPS_INLINE void interleave_pairs(C *restrict to, const C *restrict even, const 
     }
 }
 
-/* Of two residues. */
+/* A stride of 2, where both residues have outputs. */
 static void interleave_two(const gops_interleave *of)
 {
     const int64_t first = of->begin % 2, skip = of->begin / 2;
@@ -140,6 +140,7 @@ static void interleave_two(const gops_interleave *of)
     }
 }
 
+/* Any stride, residue by residue. */
 GOPS_INLINE void interleave_rows(const gops_interleave *of, int64_t stride)
 {
     const int64_t skip = of->begin / stride, first = of->begin % stride;
